@@ -1,6 +1,5 @@
 //! Capture paths, on recordings of a program (`xtask/gpu/graphs.cu`) whose kernels are named after the range in which
 //! they were captured. Each was recorded twice on an H200: by nsys, and by our tracer.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Two versions of a program that differ in one thing: the first reason must name it, and the parts must add up.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::compare::{Comparison, Difference, Named, Profile, What, compare};
 use analysis::{IdleCause, Options};

@@ -1,5 +1,4 @@
 //! Runs of a Llama in PyTorch on an H200, and of the same with one change: what is concluded from them.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Read;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Counters by region: small reports, and a real one.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

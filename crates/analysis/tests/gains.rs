@@ -1,14 +1,10 @@
 //! A gain is what a replay of the loop with its own change says, and no more than can be.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod made;
-#[path = "planted/recorded.rs"]
-mod recorded;
 
 use analysis::{Analysis, Cause, Finding, Options, analyze};
-use made::{Op, Program};
-use recorded::recorded;
 use trace::Trace;
+
+use crate::made::{Op, Program};
+use crate::recorded::recorded;
 
 const COLLECTIVE: &str = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
 const PRODUCT: &str = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT";

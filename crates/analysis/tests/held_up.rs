@@ -1,11 +1,9 @@
 //! Calls that wait for the device although their names do not say so.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod made;
 
 use analysis::{Analysis, Cause, Options, analyze};
-use made::{COPY, Held, Op, Program};
 use trace::{Ranges, Trace};
+
+use crate::made::{COPY, Held, Op, Program};
 
 fn asked(trace: &Trace, change: &str) -> Analysis {
     analyze(trace, &Options { what_if: vec![change.parse().unwrap()], ..Options::default() })

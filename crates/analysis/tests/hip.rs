@@ -1,14 +1,11 @@
 //! A trace of HIP's calls is analyzed like one of CUDA's.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-#[path = "planted/recorded.rs"]
-mod recorded;
 
 use std::collections::BTreeSet;
 
 use analysis::{Options, analyze};
-use recorded::{recorded, truth};
 use trace::Trace;
+
+use crate::recorded::{recorded, truth};
 
 /// Those whose name differs in more than its beginning.
 const OTHER_NAMES: [(&str, &str); 6] = [

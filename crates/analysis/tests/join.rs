@@ -1,5 +1,4 @@
 //! A timeline and counters of the same program: toy.cu under nsys and under ncu.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! The figures of a finding are those of the place that it names.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{Cause, Options, analyze};
 use trace::{Frame, StackNode, StackSample, ThreadState, Trace};

@@ -1,5 +1,4 @@
 //! Loops whose truth is known: where iterations begin, which of them are steady, and what is said of them.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! The devices of a loop work or wait, and nothing else: of every recording that lies with the tests.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Our tables against `nsys stats` on the same reports.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Programs without GPU work: what takes the time of an iteration, by samples whose truth is known.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{Analysis, Cause, NoFinding, Options, analyze};
 use trace::{CuptiTrouble, Frame, Kind, Process, Range, StackNode, StackSample, Thread, ThreadState, Trace};

@@ -1,13 +1,10 @@
 //! Programs with one planted bottleneck each, recorded by the tracer on an H200, and what was measured of them: the
 //! first finding must name the cause and its place, and the gain must be about the one that was measured.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-#[path = "planted/recorded.rs"]
-mod recorded;
 
 use analysis::{Analysis, Cause, Finding, GainOf, Loop, NoFinding, Options, Statistics, analyze};
-use recorded::{Planted, recorded, recorded_bytes, truth};
 use trace::{ActivityKind, Ranges, Trace};
+
+use crate::recorded::{Planted, recorded, recorded_bytes, truth};
 
 fn analyzed(name: &str) -> Analysis {
     analyze(&recorded(name), &Options::default())

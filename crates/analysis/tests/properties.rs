@@ -1,5 +1,4 @@
 //! What must hold of any trace, however odd.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{Families, GpuRegion, Limit, Options, Scope, analyze, attribute, gpu_regions, idle, kernels};
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! Ranks whose truth is known: who is late, why, and by how much clocks differ.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "ranks/made.rs"]
 mod made;

@@ -1,5 +1,4 @@
 //! What regions ask of CUDA, on what the tracer recorded of a Llama on an H200.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! Device time as a tree: its parts add up to what `nsys stats` and our tables have.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,11 @@
 //! Predictions of changes: held against what was measured of programs that were really changed, and against what must
 //! be true of any prediction.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-#[path = "planted/recorded.rs"]
-mod recorded;
 
 use analysis::{Analysis, Options, WhatIf, analyze};
 use proptest::prelude::*;
-use recorded::{recorded, truth};
 use trace::Trace;
+
+use crate::recorded::{recorded, truth};
 
 fn asked(trace: &Trace, changes: &[&str]) -> Analysis {
     let what_if = changes.iter().map(|text| text.parse().unwrap()).collect();

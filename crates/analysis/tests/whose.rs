@@ -1,5 +1,4 @@
 //! Whose work it is: of threads without a range, as in PyTorch's backward pass, and of libraries with ranges.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{
     Analysis, GpuRegion, Options, Scope, analyze, attribute, gpu_regions, launch_groups, launches_in,

@@ -1,14 +1,12 @@
 //! The long form of the CSV, rows of JSON, and telling files apart.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
 use counters::{
     CountersError, MessageKind, Subject, Value, open, read_ncu_csv_bytes, read_ncu_report_bytes, rows,
 };
-use support::{CAPTURES, data};
+
+use crate::support::{CAPTURES, data};
 
 /// Labels of the details page with the metrics they stand for.
 const LABELS: [(&str, &str); 6] = [

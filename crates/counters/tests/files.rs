@@ -1,14 +1,12 @@
 //! Reports as files: only what is needed of them is read, and they may change meanwhile.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use counters::{CountersError, Report, open, read_ncu_report, read_ncu_report_bytes, rows};
-use support::data;
+
+use crate::support::data;
 
 fn said(report: Result<Report, CountersError>) -> String {
     match report {

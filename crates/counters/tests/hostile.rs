@@ -1,13 +1,13 @@
 //! Reports that are cut short, turned over and made to hurt.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
 use counters::{CountersError, Report, read_ncu_csv_bytes, read_ncu_report_bytes};
-use support::data;
-use support::writer::{Block, Message, Stored, beginning, kernel, metric, range, report, sized, source};
+
+use crate::support::data;
+use crate::support::writer::{
+    Block, Message, Stored, beginning, kernel, metric, range, report, sized, source,
+};
 
 fn read(bytes: &[u8]) -> Result<Report, CountersError> {
     read_ncu_report_bytes(bytes, Path::new("broken.ncu-rep"))

@@ -1,12 +1,10 @@
 //! Real captures, against what ncu printed of them and what NVIDIA's own reader says.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
 use counters::{Measured, NvtxRange, Report, Subject, Value, read_ncu_csv_bytes, read_ncu_report_bytes};
-use support::{CAPTURES, compare, data, ncu_report};
+
+use crate::support::{CAPTURES, compare, data, ncu_report};
 
 fn report(capture: &str) -> Report {
     let report = read_ncu_report_bytes(&data(&format!("{capture}.ncu-rep")), Path::new(capture)).unwrap();

@@ -1,15 +1,13 @@
 //! Units that we derive from names, against those that NVIDIA's own reader gives.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use counters::read_ncu_report_bytes;
-use support::writer::{Block, Stored, kernel, metric, report, source};
-use support::{ncu_report, tool};
+
+use crate::support::writer::{Block, Stored, kernel, metric, report, source};
+use crate::support::{ncu_report, tool};
 
 /// Chips with the number their reports have for them.
 const CHIPS: [(&str, u64); 4] = [("gv100", 0x140), ("tu102", 0x162), ("ga100", 0x170), ("gh100", 0x180)];

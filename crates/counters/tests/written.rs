@@ -1,14 +1,12 @@
 //! Reports that no capture of ours holds, written here and read by NVIDIA's own reader, too.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 use std::process::Command;
 
 use counters::{Report, Subject, Value, read_ncu_csv_bytes, read_ncu_report_bytes};
-use support::writer::{Block, Message, Stored, kernel, metric, range, report, source};
-use support::{compare, ncu_report, tool};
+
+use crate::support::writer::{Block, Message, Stored, kernel, metric, range, report, source};
+use crate::support::{compare, ncu_report, tool};
 
 fn read(bytes: &[u8]) -> Report {
     read_ncu_report_bytes(bytes, Path::new("written.ncu-rep")).unwrap()

@@ -1,15 +1,13 @@
 //! `rangefinder analyze`: the same answer whatever the shape of the file, with nothing
 //! else installed, and a clear one when there is none.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use support::{Ran, Sandbox, ncu_report, redacted, tool};
+
+use crate::support::{Ran, Sandbox, ncu_report, redacted, tool};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name)

@@ -1,12 +1,10 @@
 //! What a program that names every range anew comes to: memory, sizes, and sums that still add up.
 //!
 //! The only test of its file: memory is measured over all children of the process.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use serde_json::Value;
-use support::{Sandbox, kineto};
+
+use crate::support::{Sandbox, kineto};
 
 const KERNELS: u64 = 80_000;
 const REGIONS: u64 = 20_000;

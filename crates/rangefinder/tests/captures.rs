@@ -1,14 +1,12 @@
 //! What a capture by nsys leaves, and which nsys it is.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::nsys_scene::{Expected, Scene};
-use support::{Ran, Sandbox, step, tool};
+
+use crate::support::nsys_scene::{Expected, Scene};
+use crate::support::{Ran, Sandbox, step, tool};
 
 /// What the run tells of its regions, by path.
 fn instances(scene: &Scene) -> Vec<(String, u64)> {

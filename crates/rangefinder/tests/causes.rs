@@ -1,15 +1,12 @@
 //! Why a capture is what it is: every cause provoked, mostly with the real nsys, and held
 //! against verdict, cause, remedy and exit code.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::nsys_scene::{Expected, Scene, VERSION, assert_verdict};
-use support::{Ran, Sandbox, nvtx_program, skip, tool};
+use crate::support::nsys_scene::{Expected, Scene, VERSION, assert_verdict};
+use crate::support::{Ran, Sandbox, nvtx_program, skip, tool};
 
 #[test]
 fn not_installed() {

@@ -1,12 +1,10 @@
 //! Runs against a baseline, as a CI script would check them: each case one screen, and the right exit code.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{Ran, Sandbox, nvtx_program};
+
+use crate::support::{Ran, Sandbox, nvtx_program};
 
 /// Runs of a program that does so much in each iteration, in a folder of this name.
 fn runs(sandbox: &Sandbox, paced: &str, folder: &str, count: &str, post: &str) -> String {

@@ -1,12 +1,10 @@
 //! Everyday commands: which run is meant, what runs there are, what a key is for.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use support::{Ran, Sandbox};
+
+use crate::support::{Ran, Sandbox};
 
 const QUICK: [&str; 3] = ["run", "-p", "quick"];
 

@@ -1,13 +1,11 @@
 //! Two programs, or two recordings, compared.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{Ran, Sandbox, nvtx_program};
+
+use crate::support::{self, Ran, Sandbox, nvtx_program};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name)

@@ -1,10 +1,8 @@
 //! `rangefinder config`, `doctor`, `completions`: one document each.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use serde_json::Value;
-use support::{Sandbox, redacted};
+
+use crate::support::{Sandbox, redacted};
 
 #[test]
 fn the_resolved_configuration_with_sources() {

@@ -1,12 +1,10 @@
 //! The counters' step: with the real ncu where no GPU is needed, and with a script in its place
 //! for what only a GPU can make it do. The reports that the script leaves are real ones.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use serde_json::Value;
-use support::scripted_ncu::{Scene, ncu, row, verdicts};
-use support::{Ran, Sandbox, ncu_report, redacted, step};
+
+use crate::support::scripted_ncu::{Scene, ncu, row, verdicts};
+use crate::support::{Ran, Sandbox, ncu_report, redacted, step};
 
 /// The real ncu 2022.3, and no GPU.
 fn without_gpu(test: &str, arguments: &[&str]) -> Option<(Sandbox, Ran)> {

@@ -1,12 +1,10 @@
 //! Which launches ncu measures: chosen from the timeline, named in a plan, and as many as the budget
 //! allows.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use serde_json::Value;
-use support::scripted_ncu::{Scene, row, verdicts};
-use support::{Sandbox, fake_cupti};
+
+use crate::support::scripted_ncu::{Scene, row, verdicts};
+use crate::support::{self, Sandbox, fake_cupti};
 
 #[test]
 fn the_budget_ends_it_and_what_there_is_stays() {

@@ -1,7 +1,4 @@
 //! Where the tracer looks in CUPTI's records, held against NVIDIA's own headers.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 #[path = "../../tracer/src/cupti/at.rs"]
 #[allow(unreachable_pub, dead_code, reason = "it is the tracer's")]
@@ -9,7 +6,7 @@ mod at;
 
 use std::process::Command;
 
-use support::{Sandbox, tool};
+use crate::support::{Sandbox, tool};
 
 /// Enough of `cuda.h` for the headers to compile.
 const CUDA: &str = "#pragma once

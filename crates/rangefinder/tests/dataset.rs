@@ -1,7 +1,4 @@
 //! Runs as open data: other engines work out again what `analyze` says, and nothing is lost or written twice.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, tool};
+
+use crate::support::{Ran, Sandbox, tool};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 /// Writes the columns of tables anew instead of comparing them.

@@ -1,11 +1,8 @@
 //! A full disk: one clear error, and what was captured is kept.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::process::Command;
 
-use support::{Sandbox, manifest, redacted, skip, step};
+use crate::support::{self, Sandbox, manifest, redacted, skip, step};
 
 /// Runs `script` where `./small` is a file system of this size.
 fn with_small_disk(sandbox: &Sandbox, size: &str, script: &str) -> Option<support::Ran> {

@@ -1,16 +1,15 @@
 //! The commands in the documentation do what it says.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "docs/architecture.rs"]
 mod architecture;
 #[path = "docs/reference.rs"]
 mod reference;
-mod support;
 
 use std::path::{Path, PathBuf};
 
 use reference::{causes, root};
-use support::{Sandbox, ncu_report};
+
+use crate::support::{Sandbox, ncu_report};
 
 /// Every `$ rangefinder …` line of the `console` blocks, with its exit code.
 fn commands(text: &str) -> Vec<(String, i32)> {

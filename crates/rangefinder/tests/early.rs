@@ -1,12 +1,10 @@
 //! Programs that do not come to their end: what was recorded until then is analyzed and told.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::process::Stdio;
 
 use nix::sys::signal::Signal::{SIGINT, SIGKILL};
-use support::{Sandbox, eventually, manifest, signal, step};
+
+use crate::support::{Sandbox, eventually, manifest, signal, step};
 
 /// Steps of 10 ms each, for ever or so many; then it fails.
 const STEPS: &str = "import os, sys, time\n\

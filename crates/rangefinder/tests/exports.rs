@@ -1,14 +1,12 @@
 //! What exports of nsys hold beside the program's own work: pages that moved, calls in two rows,
 //! and what nsys says of itself.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, tool};
+
+use crate::support::{Ran, Sandbox, tool};
 
 fn toy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/toy-2025.3.1.sqlite")

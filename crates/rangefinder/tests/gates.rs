@@ -1,16 +1,16 @@
-//! The truth table of nsys's gates: what is predicted from a rehearsal is what the
-//! real nsys does.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
+//! The truth table of nsys's gates: what is predicted from a rehearsal is what the real nsys does.
+//!
+//! What it does is recorded for each version. The recordings are held against the predictions on every run, and a few rows of
+//! one version against the real nsys; all rows of both versions (some minutes) with `cargo xtask test --real-gates`, which also
+//! runs whenever the predictions' code has changed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed, Setup, lost_its_agent, predict};
 use nvtx::{Begins, Kind, NamePattern, NsysDialect, NsysGate, ncu_pattern};
-use support::{Sandbox, lock, manifest, nvtx_program, tool};
+
+use crate::support::{Sandbox, manifest, nvtx_program, tool};
 
 /// What is run, one line a row.
 const ROWS: &str = include_str!("data/nsys-rows.txt");
@@ -86,9 +86,7 @@ fn attempt(nsys: &Nsys, row: &Row, emit: &str) -> (Prediction, String) {
     let log = sandbox.path("log");
     let output = std::fs::File::create(&log).unwrap();
     command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
-    let alone = lock("nsys");
     let status = command.status().unwrap();
-    drop(alone);
     let mut files: Vec<String> = std::fs::read_dir(sandbox.path(""))
         .unwrap()
         .flatten()
@@ -148,10 +146,17 @@ struct Rehearsal {
     exit_code: i32,
 }
 
-/// Every row's program, rehearsed once for all versions.
-fn rehearsals(emit: &str) -> &'static [Rehearsal] {
-    static REHEARSALS: OnceLock<Vec<Rehearsal>> = OnceLock::new();
-    REHEARSALS.get_or_init(|| rows().iter().map(|row| rehearse(row, emit)).collect())
+/// Every row's program, rehearsed; most of them sleep, so that many can run at once.
+fn rehearsals(emit: &str) -> Vec<Rehearsal> {
+    let rows = rows();
+    let each = rows.len().div_ceil(AT_ONCE);
+    std::thread::scope(|scope| {
+        let some = rows.chunks(each).map(|rows| {
+            scope.spawn(|| rows.iter().map(|row| rehearse(row, emit)).collect::<Vec<Rehearsal>>())
+        });
+        let running: Vec<_> = some.collect();
+        running.into_iter().flat_map(|some| some.join().unwrap()).collect()
+    })
 }
 
 fn rehearse(row: &Row, emit: &str) -> Rehearsal {
@@ -196,17 +201,21 @@ fn traces(run: &Path) -> Vec<PathBuf> {
 
 /// So often nsys may be asked again.
 const AGAIN: usize = 4;
+/// Rehearsals that run at once.
+const AT_ONCE: usize = 6;
+/// One row in so many is held against the real nsys on every run.
+const ONE_IN: usize = 14;
 
 /// Rows whose prediction is not what was observed, told one by one.
 fn disagreements(
-    emit: &str,
+    rehearsals: &[Rehearsal],
     dialect: NsysDialect,
     mut observe: impl FnMut(usize, &Row) -> (Prediction, String),
 ) -> String {
     let mut wrong = String::new();
     let rows = rows();
-    assert!(rows.len() >= 80, "{} rows", rows.len());
-    for (at, (row, rehearsal)) in rows.iter().zip(rehearsals(emit)).enumerate() {
+    assert_eq!(rows.len(), rehearsals.len());
+    for (at, (row, rehearsal)) in rows.iter().zip(rehearsals).enumerate() {
         let foreseen = foresee(row, rehearsal, dialect);
         let (mut observed, mut log) = observe(at, row);
         for _ in 0..AGAIN {
@@ -223,21 +232,108 @@ fn disagreements(
     wrong
 }
 
-fn hold_against(test: &str, version: &str, dialect: NsysDialect) {
+const OLD: (&str, NsysDialect) = ("2022.4.2", NsysDialect { escapes: false });
+const NEW: (&str, NsysDialect) = ("2023.4.4", NsysDialect { escapes: true });
+/// Recorded on a machine with a GPU by `programs/record_gates.py`; what nsys said is beside it.
+const NEWEST: (&str, NsysDialect) = ("2025.3.1", NsysDialect { escapes: true });
+
+/// All rows against the real nsys. With `RANGEFINDER_RECORD_GATES`, what it does becomes the recording.
+fn hold_against(test: &str, (version, dialect): (&str, NsysDialect)) {
     let Some(nsys) = Nsys::new(test, version, dialect) else { return };
     let Some(emit) = nvtx_program(test, "emit") else { return };
-    let wrong = disagreements(&emit, dialect, |_, row| observe(&nsys, row, &emit));
+    let mut found: Vec<Option<Prediction>> = vec![None; rows().len()];
+    let wrong = disagreements(&rehearsals(&emit), dialect, |at, row| {
+        let (observed, log) = observe(&nsys, row, &emit);
+        found[at] = Some(observed.clone());
+        (observed, log)
+    });
     assert!(wrong.is_empty(), "nsys {version} disagrees:\n{wrong}");
+    if std::env::var_os("RANGEFINDER_RECORD_GATES").is_some() {
+        let lines = written(&found.into_iter().flatten().collect::<Vec<_>>());
+        std::fs::write(recording(version), lines).unwrap();
+    }
 }
 
 #[test]
+#[ignore = "cargo xtask test --real-gates"]
 fn the_truth_table_of_nsys_2022_4_2() {
-    hold_against("the_truth_table_of_nsys_2022_4_2", "2022.4.2", NsysDialect { escapes: false });
+    hold_against("the_truth_table_of_nsys_2022_4_2", OLD);
 }
 
 #[test]
+#[ignore = "cargo xtask test --real-gates"]
 fn the_truth_table_of_nsys_2023_4_4() {
-    hold_against("the_truth_table_of_nsys_2023_4_4", "2023.4.4", NsysDialect { escapes: true });
+    hold_against("the_truth_table_of_nsys_2023_4_4", NEW);
+}
+
+/// What is recorded is what the real nsys does, in a few rows of all kinds.
+#[test]
+fn the_recording_is_what_nsys_does() {
+    let test = "the_recording_is_what_nsys_does";
+    let Some(nsys) = Nsys::new(test, NEW.0, NEW.1) else { return };
+    let Some(emit) = nvtx_program(test, "emit") else { return };
+    for (row, recorded) in rows().iter().zip(recorded(NEW.0)).step_by(ONE_IN) {
+        let (mut observed, mut log) = observe(&nsys, row, &emit);
+        for _ in 0..AGAIN {
+            if observed != recorded {
+                (observed, log) = observe(&nsys, row, &emit);
+            }
+        }
+        assert_eq!(observed, recorded, "{} {:?} {}\n{log}", row.gate, row.range_end, row.script.join(" "));
+    }
+}
+
+#[test]
+fn the_recorded_truth_tables() {
+    let Some(emit) = nvtx_program("the_recorded_truth_tables", "emit") else { return };
+    let rehearsals = rehearsals(&emit);
+    assert!(rehearsals.len() >= 80, "{} rows", rehearsals.len());
+    for (version, dialect) in [OLD, NEW, NEWEST] {
+        let recorded = recorded(version);
+        let wrong = disagreements(&rehearsals, dialect, |at, _| (recorded[at].clone(), String::new()));
+        assert!(wrong.is_empty(), "nsys {version} disagrees:\n{wrong}");
+    }
+}
+
+fn recording(version: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/recorded-nsys-{version}.tsv"))
+}
+
+/// What a version of nsys did, row by row.
+fn recorded(version: &str) -> Vec<Prediction> {
+    let text = std::fs::read_to_string(recording(version)).unwrap();
+    let list = |text: &str| -> Vec<String> {
+        text.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    };
+    let rows = rows();
+    let lines: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), rows.len(), "rows that were not recorded");
+    let read = |(columns, row): (&Vec<&str>, &Row)| {
+        assert_eq!(columns[0].replace('~', " "), row.gate);
+        let files = list(columns[5]);
+        let instances = list(columns[6]).iter().map(|count| count.parse().unwrap()).collect();
+        let exit_code = columns[4].parse().unwrap();
+        Prediction { refused: exit_code == 1 && files.is_empty(), files, instances, exit_code }
+    };
+    lines.iter().zip(&rows).map(read).collect()
+}
+
+/// The same as text.
+fn written(observed: &[Prediction]) -> String {
+    let mut text = "gate\trange_end\tflags\tscript\texit_code\tfiles\tinstances\n".to_owned();
+    let rows = ROWS.lines().filter(|line| !line.starts_with('#'));
+    for (line, observed) in rows.zip(observed) {
+        let columns: Vec<&str> = line.split(" | ").map(str::trim).collect();
+        let counts: Vec<String> = observed.instances.iter().map(u64::to_string).collect();
+        text.push_str(&columns.join("\t"));
+        text.push_str(&format!(
+            "\t{}\t{}\t{}\n",
+            observed.exit_code,
+            observed.files.join(","),
+            counts.join(",")
+        ));
+    }
+    text
 }
 
 /// A gate is proven as the nsys of this machine reads it.
@@ -257,30 +353,6 @@ fn a_backslash_is_what_this_nsys_takes_it_for() {
         let said = screen.contains("nsys accepts a backslash only before `@`");
         assert_eq!(said, refused, "nsys {version}:\n{screen}{}", String::from_utf8_lossy(&output.stderr));
     }
-}
-
-/// Recorded on a machine with a GPU by `programs/record_gates.py`; what nsys said is
-/// beside it.
-#[test]
-fn the_recorded_truth_table_of_nsys_2025_3_1() {
-    const RECORDED: &str = include_str!("data/recorded-nsys-2025.3.1.tsv");
-    let Some(emit) = nvtx_program("the_recorded_truth_table_of_nsys_2025_3_1", "emit") else { return };
-    let recorded: Vec<Vec<&str>> = RECORDED.lines().skip(1).map(|line| line.split('\t').collect()).collect();
-    assert_eq!(recorded.len(), rows().len(), "rows that were not recorded");
-    let list = |text: &str| -> Vec<String> {
-        text.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect()
-    };
-    let wrong = disagreements(&emit, NsysDialect { escapes: true }, |at, row| {
-        let columns = &recorded[at];
-        assert_eq!(columns[0].replace('~', " "), row.gate);
-        let files = list(columns[5]);
-        let instances = list(columns[6]).iter().map(|count| count.parse().unwrap()).collect();
-        let exit_code = columns[4].parse().unwrap();
-        let observed =
-            Prediction { refused: exit_code == 1 && files.is_empty(), files, instances, exit_code };
-        (observed, String::new())
-    });
-    assert!(wrong.is_empty(), "nsys 2025.3.1 disagrees:\n{wrong}");
 }
 
 /// The real ncu reads every expression that is made of a pattern, whatever is in the names.

@@ -1,11 +1,9 @@
 //! The tracer's GPU half where there is no GPU: a library that hands out records as CUPTI
 //! does stands in its place. What the real one does is shown by `cargo xtask gpu-test`.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, fake_cupti, nvtx_program};
+
+use crate::support::{Ran, Sandbox, fake_cupti, nvtx_program};
 
 /// `rangefinder run timeline.source=tracer`, and what came of it.
 fn traced(test: &str, words: &str) -> Option<(Ran, Value)> {

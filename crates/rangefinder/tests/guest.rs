@@ -1,9 +1,6 @@
 //! The tracer as a guest: every program of `tests/hazards/guest` prints, leaves behind and
 //! returns the same with the tracer as without; and what was not recorded is counted, with its
 //! reason.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,7 +12,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
-use support::{Ran, Sandbox, manifest, skip, step, tool};
+
+use crate::support::{Ran, Sandbox, manifest, skip, step, tool};
 
 /// Each takes a few seconds.
 const LONGEST: Duration = Duration::from_secs(300);

@@ -1,7 +1,4 @@
 //! Names, files and messages that would command a terminal or a spreadsheet: shown, never obeyed.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -9,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Ran, Sandbox, kineto};
+use crate::support::{Ran, Sandbox, kineto};
 
 const NAMES: [&str; 6] = [
     "\u{1b}[2J\u{1b}]0;owned\u{7}",

@@ -1,5 +1,4 @@
 //! The house itself: rooms in order, no circles, types where words were compared.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -243,4 +242,26 @@ fn every_snapshot_belongs_to_a_test() {
             .any(|named| code.contains(named))
     });
     assert_eq!(orphans.collect::<Vec<_>>(), Vec::<&PathBuf>::new());
+}
+
+/// A file of tests that the one program of its crate does not name would never run.
+#[test]
+fn every_file_of_tests_is_in_the_runner() {
+    for room in rooms() {
+        let folder = root().join("crates").join(&room).join("tests");
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let paths = entries.flatten().map(|entry| entry.path());
+        let files: Vec<String> = paths
+            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+            .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+            .filter(|name| name != "runner")
+            .collect();
+        let Ok(runner) = std::fs::read_to_string(folder.join("runner.rs")) else {
+            assert!(files.len() <= 1, "crates/{room}/tests: one program each takes long to link");
+            continue;
+        };
+        for file in files {
+            assert!(runner.contains(&format!("mod {file};\n")), "crates/{room}/tests/{file}.rs");
+        }
+    }
 }

@@ -1,12 +1,10 @@
 //! A Hydra application, run by the real hydra-core.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, tool};
+
+use crate::support::{Ran, Sandbox, tool};
 
 const APP: &str = r#"
 import json, os

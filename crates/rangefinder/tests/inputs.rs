@@ -1,7 +1,4 @@
 //! What `analyze` is given: any file, any folder, anything that is called like one.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use support::{Ran, Sandbox, ncu_report, redacted};
+
+use crate::support::{Ran, Sandbox, ncu_report, redacted};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name)

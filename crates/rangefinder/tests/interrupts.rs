@@ -1,12 +1,12 @@
 //! Signals while nothing of the workload runs: analysis and report end at once, and what was finished stays.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
 use nix::sys::signal::Signal::{SIGINT, SIGTERM};
-use support::{Live, Sandbox, eventually, ignoring_interrupts, kineto, manifest, nvtx_program, signal, step};
+
+use crate::support::{
+    Live, Sandbox, eventually, ignoring_interrupts, kineto, manifest, nvtx_program, signal, step,
+};
 
 /// Files that are being written.
 fn unfinished(folder: &Path) -> Vec<String> {

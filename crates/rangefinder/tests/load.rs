@@ -1,14 +1,12 @@
 //! A server and its client: the client runs when the server is ready, and only its time counts.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::net::TcpListener;
 use std::path::Path;
 
 use serde_json::Value;
-use support::nsys_scene::Scene;
-use support::{Live, Ran, Sandbox, lock, manifest, signal, step};
+
+use crate::support::nsys_scene::Scene;
+use crate::support::{Live, Ran, Sandbox, manifest, signal, step};
 
 const SERVER: &str = include_str!("programs/server.py");
 const CLIENT: &str = include_str!("programs/client.py");
@@ -223,7 +221,6 @@ fn in_every_pass_alike() {
 /// Processes and ranges as in the published sources of the engines.
 #[test]
 fn stand_ins_for_engines() {
-    let _alone = lock("engines");
     for (engine, processes) in [
         ("vllm", &[("VLLM::EngineCor", "spawn", false), ("VLLM::Worker_TP", "fork", true)][..]),
         ("sglang", &[("sglang::schedul", "spawn", true), ("sglang::detoken", "spawn", false)]),

@@ -1,16 +1,14 @@
 //! Recordings that are larger than the memory there is: an answer about their beginning, never an abort.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../../trace/tests/support/recording.rs"]
 mod recording;
-mod support;
-
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, eventually, manifest, step};
+
+use crate::support::{Ran, Sandbox, eventually, manifest, step};
 
 /// The program under test with so many MiB for its data.
 fn limited(sandbox: &Sandbox, mib: u64, arguments: &[&str]) -> Ran {

@@ -1,8 +1,5 @@
 //! Where files are written, and from where they are read: devices, pipes and links stay what they are, nothing is written
 //! where nobody meant it, and nothing is waited for that never comes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -13,7 +10,8 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
-use support::{Ran, Sandbox, alive, hazard, skip};
+
+use crate::support::{Ran, Sandbox, alive, hazard, skip};
 
 fn data(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name);

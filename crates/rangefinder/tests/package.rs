@@ -1,17 +1,11 @@
 //! The Python package: what `pip install rangefinder-gpu` brings, and what it does in a program.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
-use support::{Ran, Sandbox, fake_cupti, tool};
 
-/// Building the wheel may replace the program for a moment: nobody else runs it then.
-static PROGRAM: RwLock<()> = RwLock::new(());
+use crate::support::{Ran, Sandbox, fake_cupti, skip, tool};
 
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python")
@@ -31,7 +25,6 @@ fn python(sandbox: &Sandbox, program: &str) -> Ran {
 /// What `load` returns is what `analyze` finds; what is wrong is an exception with its remedy.
 #[test]
 fn reports_as_objects() {
-    let _shared = PROGRAM.read().unwrap_or_else(PoisonError::into_inner);
     let sandbox = Sandbox::new();
     let program = r#"
 import json, os, subprocess, rangefinder
@@ -79,7 +72,6 @@ wrong(lambda: report.table("nonsense"))
 /// A block of a program that runs already: its kernels, and nobody else's.
 #[test]
 fn a_block_is_profiled() {
-    let _shared = PROGRAM.read().unwrap_or_else(PoisonError::into_inner);
     let sandbox = Sandbox::new();
     let program = r#"
 import ctypes, os, rangefinder
@@ -144,7 +136,6 @@ else:
 /// PyPI's `rangefinder` is another project.
 #[test]
 fn a_package_of_the_same_name() {
-    let _shared = PROGRAM.read().unwrap_or_else(PoisonError::into_inner);
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.path("packages/rangefinder")).unwrap();
     sandbox.write("packages/rangefinder/__init__.py", "def find(): pass\n");
@@ -158,7 +149,6 @@ fn a_package_of_the_same_name() {
 /// An agent's questions about recordings, answered by the package's server.
 #[test]
 fn an_agent_asks() {
-    let _shared = PROGRAM.read().unwrap_or_else(PoisonError::into_inner);
     const TEST: &str = "an_agent_asks";
     let (Some(python), Some(mcp)) = (tool(TEST, "bin/python3"), tool(TEST, "python/mcp-2.3.0")) else {
         return;
@@ -180,7 +170,6 @@ fn an_agent_asks() {
 /// The notebook of the docs, executed.
 #[test]
 fn a_notebook() {
-    let _shared = PROGRAM.read().unwrap_or_else(PoisonError::into_inner);
     const TEST: &str = "a_notebook";
     let (Some(python), Some(jupyter)) = (tool(TEST, "bin/python3"), tool(TEST, "python/nbclient-0.10.2"))
     else {
@@ -221,20 +210,16 @@ fn a_notebook() {
 #[test]
 fn the_wheel() {
     const TEST: &str = "the_wheel";
-    let Some(maturin) = tool(TEST, "python/maturin-1.16.0/bin/maturin") else { return };
+    let Some(wheels) = std::env::var_os("RANGEFINDER_TEST_WHEELS") else {
+        return skip(TEST, "no wheel was made (cargo xtask test)");
+    };
     let sandbox = Sandbox::new();
     let done = |command: &mut Command| {
         let ran = Ran::from(command.output().unwrap());
         assert_eq!(ran.code, 0, "{command:?}\n{}\n{}", ran.stdout, ran.stderr);
         ran.stdout
     };
-    let out = sandbox.path("dist");
-    let words = ["build", "--locked", "--profile", "dev", "--compatibility", "linux", "--out"];
-    let alone = PROGRAM.write().unwrap_or_else(PoisonError::into_inner);
-    let mut build = Command::new(maturin);
-    done(build.args(words).arg(&out).current_dir(package()).env_remove("CARGO_TARGET_TMPDIR"));
-    drop(alone);
-    let wheel = std::fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();
+    let wheel = std::fs::read_dir(wheels).unwrap().next().unwrap().unwrap().path();
     assert!(
         wheel.to_string_lossy().ends_with("rangefinder_gpu-0.1.0-py3-none-linux_x86_64.whl"),
         "{wheel:?}"

@@ -1,14 +1,11 @@
 //! The tests of the Python helper, with the Python that the other tests use, and its ranges in a
 //! run. What needs torch is skipped there and says so.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stderr, reason = "what was skipped in it is worth knowing")]
-
-mod support;
 
 use std::path::Path;
 use std::process::Command;
 
-use support::{Ran, Sandbox, tool};
+use crate::support::{Ran, Sandbox, tool};
 
 #[test]
 fn the_helper_by_itself() {

@@ -1,13 +1,11 @@
 //! The rehearsal sees which ranges really happen, whatever becomes of the process.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, nvtx_program as program, skip, step, tool};
+
+use crate::support::{Ran, Sandbox, nvtx_program as program, skip, step, tool};
 
 /// The document of `ranges --json`, and how the command ended.
 fn ranges(sandbox: &Sandbox, command: &[&str]) -> (Value, Ran) {

@@ -1,11 +1,8 @@
 //! Ranks of a distributed program: each with its verdict.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
-use support::{Ran, Sandbox};
+use crate::support::{self, Ran, Sandbox};
 
 const LAUNCHER: &str = include_str!("programs/launch.py");
 
@@ -101,12 +98,13 @@ fn ranks_that_all_do_the_same() {
 
 /// Opens ranges and prints its rank.
 const STEPS: &str = r#"
-import os, time
+import os, sys, time
 from rangefinder import stage
 for _ in range(5):
     with stage("step"):
         time.sleep(0.02)
-print("rank", os.environ.get("RANK"))
+# In one piece, also where Python does not buffer.
+sys.stdout.write(f"rank {os.environ.get('RANK')}\n")
 "#;
 
 /// What is in the directory of a job.
@@ -513,8 +511,6 @@ fn under_real_launchers_and_around_them() {
         if launcher.ends_with("torchrun") && !has_python_3_11(test) {
             return;
         }
-        // Its port is always the same.
-        let _held = launcher.ends_with("torchrun").then(|| support::lock("torchrun"));
         let sandbox = Sandbox::new();
         sandbox.write("steps.py", STEPS);
         let under = [words, &[RANGEFINDER, "rank", "--", "python3", "steps.py"]].concat();
@@ -546,7 +542,6 @@ fn torch_distributed_with_gloo() {
     if !has_python_3_11(test) {
         return;
     }
-    let _held = support::lock("torchrun");
     for killed in [None, Some("2")] {
         let sandbox = Sandbox::new();
         sandbox.write("together.py", TOGETHER);

@@ -1,11 +1,8 @@
 //! A run that broke off goes on.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::process::Stdio;
 
-use support::{Sandbox, eventually, manifest, signal, step};
+use crate::support::{Sandbox, eventually, manifest, signal, step};
 
 #[test]
 fn a_killed_run_is_finished_by_resume() {

@@ -1,13 +1,11 @@
 //! `rangefinder run`: what it leaves behind and how it ends.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Sandbox, manifest, redacted, shared_library, step};
+
+use crate::support::{Sandbox, manifest, redacted, shared_library, step};
 
 #[test]
 fn a_failing_workload_leaves_a_complete_run() {

@@ -1,8 +1,5 @@
 //! The sampler beside a workload, as far as that can be tried without a GPU: its structures against NVIDIA's headers, and
 //! how it ends.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 #[path = "../../sampler/src/gpu/abi.rs"]
 #[allow(unreachable_pub, dead_code, reason = "it is the sampler's")]
@@ -14,8 +11,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use abi::Parameters;
-use support::{Sandbox, tool};
 use trace::{Trace, Trouble, read_sampled_bytes};
+
+use crate::support::{self, Sandbox, tool};
 
 const CUDA: &str = "#pragma once\n#include <stdint.h>\n#include <stddef.h>\n\
     typedef int CUdevice, CUresult; typedef struct context *CUcontext;\n#define CUDAAPI\n";

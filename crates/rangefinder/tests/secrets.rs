@@ -1,12 +1,9 @@
 //! Secrets stay out of every file of a run.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 use std::process::Stdio;
 
-use support::{Sandbox, eventually, manifest};
+use crate::support::{self, Sandbox, eventually, manifest};
 
 const TOKEN: &str = "hf_TestTokenThatMustNotLeak01";
 const AWS: &str = "wJalrXUtnFEMIK7MDENGbPxRfiCYTESTKEY";

@@ -1,12 +1,10 @@
 //! Programs of several processes: each is in the report, or named with its cause.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use support::{Sandbox, manifest};
+
+use crate::support::{Sandbox, manifest};
 
 /// A server with a worker that is forked, one that is spawned, one that is killed and reaped at once, and one that is
 /// started without any of our variables.

@@ -1,14 +1,12 @@
 //! The pass under PyTorch's profiler. PyTorch is far too large to be fetched for a test: a
 //! stand-in has the few names that the helper touches, and hands out a trace that the real one
 //! recorded.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, tool};
+
+use crate::support::{self, Ran, Sandbox, tool};
 
 const STAND_IN: &str = r#"
 import gzip, os, shutil, sys, types

@@ -1,13 +1,11 @@
 //! Supervised processes: nobody gets away, nothing is lost, nobody hangs.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::process::Stdio;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use support::{Live, Sandbox, alive, eventually, hazard, manifest, redacted, signal, step};
+
+use crate::support::{self, Live, Sandbox, alive, eventually, hazard, manifest, redacted, signal, step};
 
 fn pids(path: &std::path::Path) -> Vec<i32> {
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,8 +1,5 @@
 //! Disks of every size, limits of every kind, signals at every moment: no harm to the workload,
 //! the right exit code, nobody left behind, and a manifest that is closed or can be resumed.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use support::{Ran, Sandbox, eventually, nvtx_program, signal, skip};
+
+use crate::support::{self, Ran, Sandbox, eventually, nvtx_program, signal, skip};
 
 /// Processes that were started with something of this folder in their environment.
 fn left_behind(folder: &Path) -> Vec<String> {

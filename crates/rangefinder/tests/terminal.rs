@@ -1,10 +1,6 @@
 //! On a terminal the workload has a terminal.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
-use support::{Live, Sandbox, eventually, hazard, step};
-
+use crate::support::{self, Live, Sandbox, eventually, hazard, step};
 /// The program on a terminal of 111 columns and 33 rows.
 fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> Live {
     let mut command = std::process::Command::new(hazard("pty_host"));

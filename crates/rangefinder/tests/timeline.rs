@@ -1,8 +1,5 @@
 //! Captures by the real nsys, in the layout in which Debian leaves it: found, imported
 //! all the same, and judged by what is in the report.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, lock, nvtx_program, step, tool};
+
+use crate::support::{self, Ran, Sandbox, nvtx_program, step, tool};
 
 const VERSIONS: [&str; 2] = ["2022.4.2", "2023.4.4"];
 
@@ -34,13 +32,12 @@ impl Nsys {
         command
     }
 
-    /// `rangefinder run`, no other nsys at the same time.
+    /// `rangefinder run`. No other nsys runs at the same time: they are a group of tests.
     fn run(&self, sandbox: &Sandbox, overrides: &[&str], workload: &[&str]) -> (Ran, Value) {
         let mut arguments = vec!["run", "nsys.trace=nvtx"];
         arguments.extend(overrides);
         arguments.push("--");
         arguments.extend(workload);
-        let _alone = lock("nsys");
         let ran = Ran::from(self.command(sandbox, &arguments).output().unwrap());
         (ran, sandbox.manifest())
     }
@@ -251,7 +248,6 @@ fn the_export_holds_no_secret() {
     let Some(emit) = nvtx_program(TEST, "emit") else { return };
     let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
     let sandbox = Sandbox::new();
-    let _alone = lock("nsys");
     let secret = "hf_0123456789abcdefghijklmnop";
     let mut command =
         nsys.command(&sandbox, &["run", "nsys.trace=nvtx", "--", &emit, "push=A", "sleep=50", "pop"]);
@@ -308,7 +304,6 @@ fn nobody_outlives_a_capture_that_is_killed() {
     let Some(emit) = nvtx_program(TEST, "emit") else { return };
     let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
     let sandbox = Sandbox::new();
-    let _alone = lock("nsys");
     let mut child = under_way(&nsys, &sandbox, &emit);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -322,7 +317,6 @@ fn an_interrupted_capture_keeps_what_it_has() {
     let Some(emit) = nvtx_program(TEST, "emit") else { return };
     let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
     let sandbox = Sandbox::new();
-    let _alone = lock("nsys");
     let mut child = under_way(&nsys, &sandbox, &emit);
     std::thread::sleep(Duration::from_millis(600));
     support::signal(child.id(), nix::sys::signal::Signal::SIGINT);

@@ -1,10 +1,8 @@
 //! The real vendor tools are found and named.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use serde_json::Value;
-use support::{Sandbox, tool};
+
+use crate::support::{Sandbox, tool};
 
 fn doctor(sandbox: &Sandbox, folders: &[&std::path::Path]) -> Value {
     let path = std::env::join_paths(folders).unwrap();

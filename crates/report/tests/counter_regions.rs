@@ -1,5 +1,4 @@
 //! What is written about the regions of counters.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Each table is declared once: its columns are written in one file, whatever the forms it is told in.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,10 @@
 //! `report.html`: what is in it, how large it is, that names stay text, and what a browser
 //! makes of it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so, a measured one says what it found")]
-#![allow(unreachable_pub, missing_debug_implementations, reason = "modules of one test")]
 
-mod browser;
-
-use browser::pages::{self, HOSTILE, Told};
 use serde_json::Value;
+
+use crate::browser;
+use crate::browser::pages::{self, HOSTILE, Told};
 
 const SECTIONS: [&str; 12] = [
     "summary",

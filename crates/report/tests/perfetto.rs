@@ -1,7 +1,5 @@
 //! Traces as Perfetto reads them: small ones made by hand and real ones, read back by a reader
 //! of our own and by Perfetto's.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(unreachable_pub, missing_debug_implementations, reason = "each file is a module of this test")]
 
 #[path = "perfetto/made.rs"]
 mod made;

@@ -1,12 +1,6 @@
 //! One screen, one page and tables of the same run.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(dead_code, unreachable_pub, missing_debug_implementations, reason = "modules of one test")]
 
-#[path = "browser/pages.rs"]
-mod pages;
-
-use pages::Told;
-
+use crate::browser::pages::{self, Told};
 fn toy() -> Told {
     pages::real("toy-2025.3.1.sqlite", Some("toy-kernel.ncu-rep.gz"))
 }

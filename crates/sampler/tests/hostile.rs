@@ -1,5 +1,4 @@
 //! Memory that makes no sense: every walk ends, and says so.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use sampler::host::{Fault, Found, Memory, Names, Python, Version};
 

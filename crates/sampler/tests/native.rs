@@ -1,14 +1,12 @@
 //! A program that is not Python.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use sampler::host::ThreadState;
-use support::{Seen, sampled, share, skip};
+
+use crate::support::{Seen, sampled, share, skip};
 
 /// With frame pointers, and as programs are built to be fast: without.
 const BUILDS: [(&str, [&str; 2]); 2] =

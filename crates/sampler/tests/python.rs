@@ -1,13 +1,11 @@
 //! Programs that spend their time on a known line, in every interpreter that is there.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod support;
 
 use std::process::Command;
 use std::time::Duration;
 
 use sampler::host::GilUse;
-use support::{Planted, Seen, interpreters, marked, program, sampled, share};
+
+use crate::support::{Planted, Seen, interpreters, marked, program, sampled, share};
 
 const WHILE: Duration = Duration::from_millis(500);
 

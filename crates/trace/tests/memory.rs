@@ -1,5 +1,4 @@
 //! Recordings that are larger than the memory for them: read from their beginning, of all files up to the same moment.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "support/recording.rs"]
 mod recording;

@@ -1,6 +1,5 @@
 //! Samples in exports of nsys: stacks of a real one against SQLite's own count, and GPU metrics of a made one.
 //! The scripts beside the data made them.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use run::{Event, Exit};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::support::Sandbox;
+use crate::support::Sandbox;
 
 /// Writes the list of keys anew instead of comparing it.
 const UPDATE: &str = "RANGEFINDER_UPDATE_DOCS";

@@ -178,13 +178,6 @@ pub fn ignoring_interrupts(command: &Command) -> Command {
     through
 }
 
-/// For what must not run twice at once, in whichever test process: held until dropped.
-pub fn lock(name: &str) -> impl Drop {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.lock"));
-    let file = std::fs::File::create(path).unwrap();
-    nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap()
-}
-
 pub fn alive(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')')

@@ -1,7 +1,6 @@
 //! What `cargo xtask tools` has fetched, for the tests of every crate.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
 

@@ -8,5 +8,3 @@ mod reader;
 pub mod sampled;
 mod socket;
 mod timeline;
-#[path = "../../../rangefinder/tests/support/tools.rs"]
-mod tools;

@@ -2,7 +2,7 @@
 
 use super::chromium::Browser;
 use super::pages::Told;
-use super::tools::tool;
+use crate::tools::tool;
 
 /// The browser and a folder for pages; none after recording why not.
 pub fn browser(test: &str) -> Option<(Browser, tempfile::TempDir)> {

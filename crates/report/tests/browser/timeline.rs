@@ -7,7 +7,7 @@ use serde_json::json;
 use super::chromium::Browser;
 use super::pages;
 use super::reader::{browser, canvas, show};
-use super::tools::skip;
+use crate::tools::skip;
 
 #[test]
 fn zooms_moves_and_tells() {

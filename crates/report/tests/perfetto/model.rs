@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value as Json, json};
 use trace::{ActivityKind, Kind, NONE, OPEN, Trace};
 
-use crate::processor::Table;
-use crate::reader::{Arg, File, Sample, Slice};
+use super::processor::Table;
+use super::reader::{Arg, File, Sample, Slice};
 
 /// Begin, end, name, category.
 type Row = (u64, u64, String, String);
@@ -107,7 +107,7 @@ fn check_depths(trace: &Trace, file: &File) {
     let ranges = &trace.ranges;
     for (number, thread) in trace.threads.iter().enumerate() {
         let pid = u64::from(trace.processes[thread.process as usize].pid);
-        let of_thread = |(_, track): &(&u64, &crate::reader::Track)| {
+        let of_thread = |(_, track): &(&u64, &super::reader::Track)| {
             (track.pid, track.tid) == (Some(pid), Some(u64::from(thread.id)))
         };
         let Some((track, _)) = file.tracks.iter().find(of_thread) else { panic!("thread {}", thread.id) };

