@@ -18,10 +18,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 const HELP: &str = "\
-cargo xtask test [--allow-missing] [-- CARGO TEST ARGUMENTS]
-    Fetches the vendor tools and a Chromium, then runs formatting, clippy and every
-    test. A tool that cannot be fetched fails the run unless --allow-missing is given.
-    The last line says how many tests passed, failed and were skipped.
+cargo xtask test [--changed [REVISION]] [--real-gates] [--allow-missing] [-- NEXTEST ARGUMENTS]
+    Fetches the vendor tools and a Chromium, checks formatting, compiles everything with
+    clippy's warnings, and runs every test. Prints what took how long; the last line says
+    how many tests passed, failed and were skipped. A tool that cannot be fetched fails
+    the run unless --allow-missing is given.
+    --changed: only the packages that differ from REVISION (HEAD, if none is given), and
+    those that depend on them.
+    --real-gates: hold the truth tables of gates against the real nsys, all rows of two
+    versions, instead of a few. Done anyway when the code that predicts them has changed.
+    Examples: cargo xtask test --changed
+              cargo xtask test -- -E 'test(loops)'
 cargo xtask gpu-test [SECTION ...]
     Tests that need a GPU (xtask/gpu/run.py): requires an NVIDIA GPU, nvcc and a
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
@@ -33,6 +40,9 @@ cargo xtask bench [counters | reports | bounds | diff | export | alarms]
     reports of ncu alone, `reports` is from 1 million kernels to every file,
     `bounds` is memory and sizes against the number of regions. `alarms` compares a
     program with itself 200 times, about 20 minutes, and is only run if it is named.
+cargo xtask bench against BINARY
+    What became slower since BINARY, an earlier release build: both take turns, and
+    the ratio of each round is taken.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. Inputs that break a parser are kept in
@@ -69,15 +79,10 @@ fn main() -> ExitCode {
 
 fn dispatch(words: &[&str]) -> Result<ExitCode> {
     match words {
-        ["test", rest @ ..] => {
-            let at = rest.iter().position(|word| *word == "--").unwrap_or(rest.len());
-            let (ours, theirs) = rest.split_at(at);
-            match ours {
-                [] => test::main(false, theirs.get(1..).unwrap_or_default()),
-                ["--allow-missing"] => test::main(true, theirs.get(1..).unwrap_or_default()),
-                _ => usage(),
-            }
-        }
+        ["test", rest @ ..] => match test_options(rest) {
+            Some(options) => test::main(&options),
+            None => usage(),
+        },
         ["gpu-test", sections @ ..] => gpu_test(sections),
         ["tools"] => {
             let missing = tools::fetch_all()?;
@@ -90,6 +95,7 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         ["bench", "diff"] => bench::main(bench::Section::Diff),
         ["bench", "export"] => bench::main(bench::Section::Export),
         ["bench", "alarms"] => bench::main(bench::Section::Alarms),
+        ["bench", "against", before] => bench::main(bench::Section::Against(before.into())),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
@@ -131,6 +137,24 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         }
         _ => usage(),
     }
+}
+
+fn test_options(words: &[&str]) -> Option<test::Options> {
+    let mut options = test::Options::default();
+    let mut words = words.iter().copied().peekable();
+    while let Some(word) = words.next() {
+        match word {
+            "--allow-missing" => options.allow_missing = true,
+            "--real-gates" => options.real_gates = true,
+            "--changed" => {
+                let since = words.next_if(|next| !next.starts_with('-'));
+                options.changed = Some(since.unwrap_or("HEAD").to_owned());
+            }
+            "--" => options.filters = words.by_ref().map(str::to_owned).collect(),
+            _ => return None,
+        }
+    }
+    Some(options)
 }
 
 fn usage() -> Result<ExitCode> {

@@ -96,6 +96,10 @@ pub fn install_into(folder: &Path, requirements: &[&str]) -> Result<()> {
         fs_err::remove_dir_all(folder)?;
     }
     let python = interpreter()?;
+    // A hash is only read from a file.
+    fs_err::create_dir_all(folder)?;
+    let list = folder.join("requirements.txt");
+    fs_err::write(&list, &wanted)?;
     quietly(
         Command::new(python)
             .args([
@@ -108,7 +112,8 @@ pub fn install_into(folder: &Path, requirements: &[&str]) -> Result<()> {
                 "--target",
             ])
             .arg(folder)
-            .args(requirements),
+            .arg("--requirement")
+            .arg(&list),
     )?;
     fs_err::write(stamp, wanted)?;
     Ok(())

@@ -5,11 +5,27 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::python;
-use crate::shell::root;
+use crate::shell::{quietly, root, tools_folder};
 
 /// zig links against the glibc of manylinux2014.
 const TOOLS: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.0"];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Where the tests find the one that they install.
+pub const TESTED: &str = "target/wheels-tested";
+
+/// The wheel of what is tested, made before the tests: it may replace the program for a moment.
+pub fn for_tests(environment: impl FnOnce(&mut Command)) -> Result<()> {
+    let out = root().join(TESTED);
+    if out.exists() {
+        fs_err::remove_dir_all(&out)?;
+    }
+    let mut command = Command::new(tools_folder().join("python/maturin-1.16.0/bin/maturin"));
+    command.args(["build", "--locked", "--profile", "dev", "--compatibility", "linux", "--out"]);
+    command.arg(out).current_dir(root().join("python"));
+    environment(&mut command);
+    quietly(&mut command).map(drop)
+}
 
 pub fn main(debug: bool) -> Result<ExitCode> {
     let tools = root().join("target/dist-tools");
