@@ -118,11 +118,18 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         ["generate", "fleet", runs, ranks, kernels, folder] => {
-            let words = ["run", "--release", "--quiet", "--package", "rangefinder-fleet-made"];
-            let place = ["--manifest-path", "fleet/Cargo.toml", "--target-dir", "target/fleet", "--"];
+            let words = [
+                "run",
+                "--release",
+                "--quiet",
+                "--package",
+                "rangefinder-dataset",
+                "--example",
+                "made",
+                "--",
+            ];
             let folder = std::path::absolute(folder)?;
-            let status =
-                shell::cargo().args(words).args(place).args([runs, ranks, kernels]).arg(folder).status()?;
+            let status = shell::cargo().args(words).args([runs, ranks, kernels]).arg(folder).status()?;
             Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["help" | "--help" | "-h"] => {

@@ -19,17 +19,17 @@ use trace::{
 };
 
 /// Of one rank in one iteration, the collective included.
-pub const KERNELS_OF_ITERATION: u32 = 200;
-pub const PROGRAMS: [&str; 2] = ["train.py", "decode.py"];
-pub const MACHINES: u32 = 16;
-pub const SLOW_MACHINE: u32 = 7;
-pub const HOT_MACHINE: u32 = 11;
+pub(crate) const KERNELS_OF_ITERATION: u32 = 200;
+pub(crate) const PROGRAMS: [&str; 2] = ["train.py", "decode.py"];
+pub(crate) const MACHINES: u32 = 16;
+pub(crate) const SLOW_MACHINE: u32 = 7;
+pub(crate) const HOT_MACHINE: u32 = 11;
 /// Of a hundred samples of the hot machine.
-pub const HOT_SAMPLES: u32 = 30;
+pub(crate) const HOT_SAMPLES: u32 = 30;
 const SAMPLES: u32 = 100;
 const RUNS_OF_DAY: u32 = 10;
 /// How much longer the attention of `decode.py` takes, from this part of all days on.
-pub const SLOWER: f64 = 1.2;
+pub(crate) const SLOWER: f64 = 1.2;
 const SLOWER_FROM: f64 = 0.6;
 /// How much longer everything takes on the slow machine.
 const SLOW: f64 = 1.05;
@@ -47,25 +47,42 @@ const COLLECTIVE: usize = 4;
 
 /// How large it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
-    pub runs: u32,
-    pub ranks: u32,
+pub(crate) struct Plan {
+    pub(crate) runs: u32,
+    pub(crate) ranks: u32,
     /// Of each rank.
-    pub kernels: u32,
+    pub(crate) kernels: u32,
 }
 
 /// What is true of it, counted while it was made.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Truth {
+pub(crate) struct Truth {
     /// By name, how often and how long.
-    pub kernels: BTreeMap<&'static str, (u64, i64)>,
+    pub(crate) kernels: BTreeMap<&'static str, (u64, i64)>,
     /// By machine: collectives that its ranks took part in, those of them in which it came last, and the time that all
     /// others waited then.
-    pub collectives: BTreeMap<u32, (u64, u64, i64)>,
+    pub(crate) collectives: BTreeMap<u32, (u64, u64, i64)>,
     /// Of each run, by program, in the order of time: the mean time of an attention.
-    pub attention_ns: BTreeMap<&'static str, Vec<f64>>,
+    pub(crate) attention_ns: BTreeMap<&'static str, Vec<f64>>,
     /// The first run of `decode.py` that is slower, by its number among those.
-    pub slower_from: usize,
+    pub(crate) slower_from: usize,
+}
+
+impl Truth {
+    /// For tests in another language.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "kernels": self.kernels,
+            "collectives": self.collectives,
+            "attention_ns": self.attention_ns,
+            "slower_from": self.slower_from,
+            "programs": PROGRAMS,
+            "slow_machine": SLOW_MACHINE,
+            "hot_machine": HOT_MACHINE,
+            "hot_samples": HOT_SAMPLES,
+            "slower": SLOWER,
+        })
+    }
 }
 
 impl Plan {
@@ -77,7 +94,7 @@ impl Plan {
         run / RUNS_OF_DAY
     }
 
-    pub fn program(&self, run: u32) -> &'static str {
+    pub(crate) fn program(&self, run: u32) -> &'static str {
         PROGRAMS[run as usize % PROGRAMS.len()]
     }
 
@@ -96,7 +113,7 @@ impl Plan {
     }
 
     /// Writes all of it, and counts.
-    pub fn write(&self, folder: &Path, mut say: impl FnMut(u32) + Send) -> io::Result<Truth> {
+    pub(crate) fn write(&self, folder: &Path, mut say: impl FnMut(u32) + Send) -> io::Result<Truth> {
         each_empty_table(|table| {
             write_table(&file_of(folder, table.name(), "1970-01-01", "empty", None), table)
         })?;

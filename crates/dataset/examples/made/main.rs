@@ -1,10 +1,14 @@
-//! `made RUNS RANKS KERNELS FOLDER`: writes a dataset, and prints what is true of it.
+//! `made RUNS RANKS KERNELS FOLDER`: writes a made-up dataset, and prints what is true of it as JSON.
+//! `cargo xtask generate fleet` runs it.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the command line")]
+
+mod fleet;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use made::Plan;
+use fleet::Plan;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -25,7 +29,7 @@ fn main() -> ExitCode {
     });
     match written {
         Ok(truth) => {
-            println!("{truth:#?}");
+            println!("{:#}", truth.json());
             ExitCode::SUCCESS
         }
         Err(error) => {
