@@ -23,16 +23,12 @@ struct Leaf {
     targets: &'static [&'static str],
 }
 
-const FLEET: Leaf = Leaf {
-    name: "the fleet",
-    manifest: "fleet/Cargo.toml",
-    target: "target/fleet",
-    targets: &["--workspace", "--all-targets"],
-};
-const LEAVES: [Leaf; 2] = [
-    Leaf { name: "the tracer", manifest: "crates/tracer/Cargo.toml", target: "target/tracer", targets: &[] },
-    FLEET,
-];
+const LEAVES: [Leaf; 1] = [Leaf {
+    name: "the tracer",
+    manifest: "crates/tracer/Cargo.toml",
+    target: "target/tracer",
+    targets: &[],
+}];
 
 impl Leaf {
     fn is_formatted(&self) -> Result<bool> {
@@ -75,25 +71,8 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
         fs_err::remove_dir_all(&skips)?;
     }
     fs_err::create_dir_all(&skips)?;
-    let (mut counts, mut tests_passed) =
+    let (mut counts, tests_passed) =
         run_tests(&["test", "--workspace", "--no-fail-fast"], extra, &skips)?;
-    // Arguments are about tests of the main workspace.
-    if extra.is_empty() {
-        let fleet = [
-            "test",
-            "--workspace",
-            "--no-fail-fast",
-            "--manifest-path",
-            FLEET.manifest,
-            "--target-dir",
-            FLEET.target,
-        ];
-        let (of_fleet, passed) = run_tests(&fleet, &[], &skips)?;
-        counts.passed += of_fleet.passed;
-        counts.failed += of_fleet.failed;
-        counts.skipped += of_fleet.skipped;
-        tests_passed &= passed;
-    }
     let skipped = skipped(&skips);
     counts.skipped += skipped;
     counts.passed = counts.passed.saturating_sub(skipped);
