@@ -1,6 +1,5 @@
 """Asks a dataset, here or on a cluster, and writes the answer."""
 
-from ..program import RangefinderError
 from . import arguments, changes, output
 from .dataset import Dataset
 from .engine import Engine
@@ -18,7 +17,7 @@ def answer(parsed):
             if parsed.cluster:
                 from . import spark
 
-                sql = spark.run(parsed.cluster, sql, dataset.place, tables, engine)
+                sql = spark.run(parsed.cluster, sql, dataset.place, files, engine)
             else:
                 for table in tables:
                     engine.add_view(table, files[table])
@@ -28,8 +27,3 @@ def answer(parsed):
             output.write(sql, parsed.format, target, engine)
         except engine.errors as error:
             raise engine.told(error)
-        except RuntimeError as error:
-            # What DuckDB says of Ctrl-C.
-            if "interrupted" in str(error).lower():
-                raise KeyboardInterrupt()
-            raise RangefinderError(str(error))

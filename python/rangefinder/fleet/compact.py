@@ -1,10 +1,10 @@
 """Many small files, as few large ones: a copy of a dataset with one file for each table and day."""
 
 import os
-import shutil
 import sys
 
 from ..program import RangefinderError
+from . import leftovers
 from .dataset import Dataset
 from .engine import Engine, name_of, quoted
 from .places import Local
@@ -26,11 +26,12 @@ def compact(shown, out, memory):
     unfinished = "%s.unfinished-%d" % (os.path.abspath(out), os.getpid())
     try:
         os.makedirs(unfinished)
+        leftovers.add(unfinished)
         try:
             counts = _copy(dataset, unfinished, memory)
             os.rename(unfinished, out)
         finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            leftovers.remove(unfinished)
     except OSError as error:
         raise RangefinderError("cannot write `%s`: %s" % (out, error.strerror))
     sys.stdout.write("%s: %d files of %.1f MB in place of %d of %.1f MB\n" % ((out,) + counts))

@@ -1,9 +1,9 @@
 """DuckDB, bounded: it reads the dataset and nothing else, with so much memory; what is larger goes to a directory that is removed."""
 
-import shutil
 import tempfile
 
 from ..program import RangefinderError
+from . import leftovers
 from .places import as_pattern
 from .tables import TABLES
 
@@ -34,11 +34,8 @@ class Engine:
         self._duckdb = load()
         self.errors = self._duckdb.Error
         self.scratch = tempfile.mkdtemp(prefix="rangefinder-fleet-")
-        try:
-            self.connection = self._open(memory, (self.scratch,) + directories)
-        except BaseException:
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            raise
+        leftovers.add(self.scratch)
+        self.connection = self._open(memory, (self.scratch,) + directories)
 
     def _open(self, memory, directories):
         connection = self._duckdb.connect(config={"python_enable_replacements": False})
@@ -58,7 +55,7 @@ class Engine:
 
     def __exit__(self, *_):
         self.connection.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        leftovers.remove(self.scratch)
 
     def lock(self):
         """From here on, nothing else is opened and no setting is changed."""

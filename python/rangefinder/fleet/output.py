@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 from ..program import RangefinderError
+from . import leftovers
 
 # A terminal is no place for more.
 _MOST_SHOWN = 1000
@@ -38,6 +39,7 @@ class Target:
                 return
             folder, name = os.path.split(final)
             number, self._written = tempfile.mkstemp(prefix=".%s." % name[:100], dir=folder)
+            leftovers.add(self._written)
             self.file = os.fdopen(number, "wb")
         except OSError as error:
             raise self.cannot(error)
@@ -58,10 +60,10 @@ class Target:
                 if kind is None and self._written:
                     os.chmod(self._written, 0o666 & ~_umask())
                     os.replace(self._written, self._final)
-                    self._written = None
+                    leftovers.keep(self._written)
             finally:
                 if self._written:
-                    os.unlink(self._written)
+                    leftovers.remove(self._written)
         except OSError as error:
             if kind is None:
                 raise self.cannot(error)
@@ -83,7 +85,7 @@ def write(sql, form, target, engine):
             with open(whole, "rb") as file:
                 shutil.copyfileobj(file, target.file, 1 << 20)
             return
-        sql = _without_zones(connection.sql(sql), sql)
+        sql = without_zones(connection.sql(sql), sql)
         text = io.TextIOWrapper(target.file, encoding="utf-8", errors="replace", newline="\n", write_through=True)
         try:
             _FORMS[form](connection, sql, text)
@@ -97,7 +99,7 @@ def write(sql, form, target, engine):
         raise target.cannot(error)
 
 
-def _without_zones(relation, sql):
+def without_zones(relation, sql):
     """Moments with a time zone are fetched by another package; they are shown in UTC."""
     columns = zip(relation.columns, relation.types)
     zoned = ['"%s"' % name.replace('"', '""') for name, kind in columns if str(kind) == "TIMESTAMP WITH TIME ZONE"]

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -167,8 +168,6 @@ class Command(FleetCase):
 
     def test_interrupted(self):
         """Ends at once, and cleans up behind itself."""
-        import signal
-
         folder = self.folder()
         slow = "SELECT count(*) FROM launches AS a, launches AS b WHERE a.begin_ns + b.begin_ns = 7"
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -179,6 +178,7 @@ class Command(FleetCase):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
+            self.addCleanup(child.kill)
             while not os.listdir(folder) and child.poll() is None:
                 pass
             child.send_signal(number)
