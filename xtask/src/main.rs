@@ -2,6 +2,7 @@
 
 mod bench;
 mod chromium;
+mod cluster;
 mod debian;
 mod dist;
 mod fuzz;
@@ -22,6 +23,9 @@ cargo xtask test [--allow-missing] [-- CARGO TEST ARGUMENTS]
     Fetches the vendor tools and a Chromium, then runs formatting, clippy and every
     test. A tool that cannot be fetched fails the run unless --allow-missing is given.
     The last line says how many tests passed, failed and were skipped.
+cargo xtask test --cluster
+    Asks the fleet's questions of a real Spark: fetches PySpark (456 MB), needs Java 17
+    or 21. Not part of `cargo xtask test`.
 cargo xtask gpu-test [SECTION ...]
     Tests that need a GPU (xtask/gpu/run.py): requires an NVIDIA GPU, nvcc and a
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
 
 fn dispatch(words: &[&str]) -> Result<ExitCode> {
     match words {
+        ["test", "--cluster"] => cluster::main(),
         ["test", rest @ ..] => {
             let at = rest.iter().position(|word| *word == "--").unwrap_or(rest.len());
             let (ours, theirs) = rest.split_at(at);
