@@ -93,11 +93,10 @@ fn lines(rows: &[Value]) -> Vec<u8> {
 #[test]
 fn changes_are_decided_here() {
     let sandbox = Sandbox::new();
-    // Up by a fifth from the 13th run on, and down again; beside one that stays.
-    let level =
-        |at: usize| 1e6 * if (12..24).contains(&at) { 1.2 } else { 1.0 } * (1.0 + 0.001 * (at % 5) as f64);
-    let mut rows: Vec<Value> = (0..36).map(|at| row("an iteration", at, level(at))).collect();
-    rows.extend((0..36).map(|at| row("a launch", at, 2e3 * (1.0 + 0.001 * (at % 3) as f64))));
+    // Up by a fifth from the 31st run on, then below where it was; beside one that stays.
+    let level = |at: usize| [1e6, 1.2e6, 0.9e6][at / 30] * (1.0 + 0.001 * (at % 5) as f64);
+    let mut rows: Vec<Value> = (0..90).map(|at| row("an iteration", at, level(at))).collect();
+    rows.extend((0..90).map(|at| row("a launch", at, 2e3 * (1.0 + 0.001 * (at % 3) as f64))));
     let ran = steps(&sandbox, &[], &lines(&rows));
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let found: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -110,10 +109,10 @@ fn changes_are_decided_here() {
             (verdict, change["since_us"].as_i64().unwrap(), first)
         })
         .collect();
-    assert_eq!(told, [("slower", 12, "run-12"), ("faster", 24, "run-24")]);
+    assert_eq!(told, [("slower", 30, "run-30"), ("faster", 60, "run-60")]);
     assert!((found[0]["ratio"].as_f64().unwrap() - 1.2).abs() < 0.005, "{}", found[0]);
     assert!(found[0]["low"].as_f64().unwrap() < 1.2 && found[0]["high"].as_f64().unwrap() > 1.195);
-    assert_eq!((&found[0]["runs_before"], &found[0]["runs_after"]), (&json!(12), &json!(12)));
+    assert_eq!((&found[0]["runs_before"], &found[0]["runs_after"]), (&json!(30), &json!(30)));
     // The order of the lines says nothing, and what has no time or no number is no run.
     rows.reverse();
     rows.push(
