@@ -7,11 +7,10 @@ from ..program import RangefinderError
 from . import arguments, leftovers
 
 
-def main():
+def main(words=None):
     """Exit codes: 0 answered, 1 not answered, 2 wrong usage."""
-    leftovers.watch()
     try:
-        parsed = arguments.parse(None)
+        parsed = arguments.parse(words)
         parsed.action(parsed)
         sys.stdout.flush()
         return 0
@@ -25,4 +24,5 @@ def main():
 
 
 if __name__ == "__main__":
+    leftovers.watch()
     sys.exit(main())

@@ -26,8 +26,13 @@ examples:
 exit codes: 0 answered; 1 not answered, the error says why; 2 wrong usage"""
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise RangefinderError(message, "%s --help" % self.prog, USAGE)
+
+
 def parse(words):
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m rangefinder.fleet",
         description="SQL over the runs of a dataset, on this machine or on a Spark cluster.",
         epilog=_EXAMPLES,

@@ -108,7 +108,8 @@ class Engine:
     def told(self, error):
         """What went wrong, for people."""
         kind, _, text = str(error).partition(": ")
-        text = text.strip() or kind
+        text = text if kind.endswith("Error") else str(error)
+        text = "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text.strip())
         text = text[:1].lower() + text[1:]
         duckdb = self._duckdb
         if isinstance(error, duckdb.OutOfMemoryException):
@@ -119,7 +120,8 @@ class Engine:
             return RangefinderError("no table `%s` in the dataset" % named, "the tables are %s" % ", ".join(sorted(TABLES)))
         if isinstance(error, duckdb.PermissionException):
             return RangefinderError(text.split("\n")[0], _ONLY_READS)
-        if isinstance(error, duckdb.IOException) or ".parquet" in text:
+        # What cannot be unpacked has no class of its own.
+        if isinstance(error, duckdb.IOException) or type(error) is duckdb.Error or ".parquet" in text:
             hint = "export its run again, or remove the file"
             return RangefinderError("a file of the dataset cannot be read: %s" % text.split("\n")[0], hint)
         return RangefinderError(text)

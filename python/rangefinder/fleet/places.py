@@ -24,7 +24,7 @@ class Local:
         if not os.path.isdir(shown):
             what = "is not a directory" if os.path.exists(shown) else "does not exist"
             raise RangefinderError("`%s` %s" % (shown, what), "rangefinder export --parquet %s RUN..." % shown)
-        self.root = os.path.realpath(shown)
+        self.root = without_columns(os.path.abspath(shown))
 
     def attach(self, connection):
         """DuckDB reads directories by itself."""
@@ -52,6 +52,15 @@ class Local:
 
     def for_spark(self):
         return "file://" + self.root
+
+
+def without_columns(root):
+    """Engines take every `NAME=VALUE` in a path for a column, also above the dataset."""
+    for part in root.split("/"):
+        if "=" in part:
+            message = "`%s` in the path `%s` would be read as a column" % (part, root)
+            raise RangefinderError(message, "move the dataset, or read it through a link with another path")
+    return root
 
 
 def as_pattern(path):

@@ -1,8 +1,10 @@
 """The same questions on a Spark 4 that is there, by Spark Connect: written for DuckDB, translated by sqlglot."""
 
+import logging
 import os
 import re
 import socket
+import warnings
 
 from ..program import RangefinderError
 from .output import without_zones
@@ -42,6 +44,9 @@ def run(address, sql, place, files, engine):
 
 
 def _client():
+    # It tells everything twice, and warns about packages of its own.
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql.connect.session import SparkSession

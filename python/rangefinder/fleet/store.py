@@ -5,6 +5,7 @@ Keys and endpoint come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCES
 """
 
 from ..program import RangefinderError
+from .places import without_columns
 
 _RETRIES = {"max_retries": 3}
 
@@ -16,7 +17,7 @@ class Store:
         self.shown = shown
         if "?" in shown or "#" in shown:
             raise RangefinderError("`%s`: an address cannot have `?` or `#` in it" % shown)
-        self.root = shown.rstrip("/")
+        self.root = without_columns(shown.rstrip("/"))
         self._bucket, _, self._folder = self.root[len("s3://") :].partition("/")
         if not self._bucket:
             raise RangefinderError("`%s` is not an address" % shown, "write s3://BUCKET/FOLDER")
