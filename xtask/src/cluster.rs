@@ -42,7 +42,8 @@ pub fn main() -> Result<ExitCode> {
 
 /// A dataset, and what is true of it.
 fn make(fleet: &Path, truth: &Path) -> Result<()> {
-    let words = ["run", "--release", "--quiet", "--package", "rangefinder-dataset", "--example", "made", "--"];
+    let words =
+        ["run", "--release", "--quiet", "--package", "rangefinder-dataset", "--example", "made", "--"];
     let mut made = cargo();
     made.args(words).args(["60", "4", "1000"]).arg(fleet).stdout(fs_err::File::create(truth)?.into_file());
     ensure!(made.status()?.success(), "the dataset could not be made");

@@ -71,8 +71,7 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
         fs_err::remove_dir_all(&skips)?;
     }
     fs_err::create_dir_all(&skips)?;
-    let (mut counts, tests_passed) =
-        run_tests(&["test", "--workspace", "--no-fail-fast"], extra, &skips)?;
+    let (mut counts, tests_passed) = run_tests(&["test", "--workspace", "--no-fail-fast"], extra, &skips)?;
     let skipped = skipped(&skips);
     counts.skipped += skipped;
     counts.passed = counts.passed.saturating_sub(skipped);
