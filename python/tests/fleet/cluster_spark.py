@@ -102,7 +102,8 @@ class OnSpark(FleetCase):
         cls.addClassCleanup(cls.cluster.close)
 
     def there(self, question):
-        return self.rows(question, FLEET, "--cluster", self.cluster.address)
+        # The client keeps its session for as long as a process runs: each has its own, as users have.
+        return json.loads(self.text("query", question, FLEET, "--json", "--cluster", self.cluster.address, env={}))
 
     def same(self, here, there, what):
         self.assertEqual(len(here), len(there), what)
@@ -134,7 +135,7 @@ class OnSpark(FleetCase):
 
         def ask():
             while not done.is_set():
-                answers.append(fleet("query", "kernel-times", FLEET, "--json", "--cluster", self.cluster.address))
+                answers.append(fleet("query", "kernel-times", FLEET, "--json", "--cluster", self.cluster.address, env={}))
 
         asking = threading.Thread(target=ask)
         asking.start()
@@ -161,17 +162,17 @@ class OnSpark(FleetCase):
 
     def test_what_is_wrong_is_told(self):
         cluster = ("--cluster", self.cluster.address)
-        self.assertIn("a cluster answers SELECT and WITH", self.refused("query", "DESCRIBE runs", FLEET, *cluster))
-        said = self.refused("query", "SELECT nonsense FROM runs", FLEET, *cluster)
+        self.assertIn("a cluster answers SELECT and WITH", self.refused("query", "DESCRIBE runs", FLEET, *cluster, env={}))
+        said = self.refused("query", "SELECT nonsense FROM runs", FLEET, *cluster, env={})
         self.assertIn("nonsense", said)
         said = self.refused("query", "throttling", FLEET, "--cluster", "sc://127.0.0.1:9")
         self.assertIn("no Spark Connect server answers at `sc://127.0.0.1:9`", said)
         dataset = self.copied()
         hidden = os.path.join(dataset, "runs", "date=2026-01-01", "_x.parquet")
         shutil.copy(os.path.join(dataset, "runs", "date=2026-01-01", "made-000000.rank-0.parquet"), hidden)
-        self.assertIn("`%s` is not read by Spark" % hidden, self.refused("query", "SELECT 1 AS x FROM runs", dataset, *cluster))
+        self.assertIn("`%s` is not read by Spark" % hidden, self.refused("query", "SELECT 1 AS x FROM runs", dataset, *cluster, env={}))
         os.truncate(hidden, 9)
-        self.assertIn("is damaged", self.refused("query", "SELECT 1 AS x FROM runs", dataset, *cluster))
+        self.assertIn("is damaged", self.refused("query", "SELECT 1 AS x FROM runs", dataset, *cluster, env={}))
 
 
 if __name__ == "__main__":
