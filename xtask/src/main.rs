@@ -2,6 +2,7 @@
 
 mod bench;
 mod chromium;
+mod cluster;
 mod debian;
 mod dist;
 mod fuzz;
@@ -29,6 +30,9 @@ cargo xtask test [--changed [REVISION]] [--real-gates] [--allow-missing] [-- NEX
     versions, instead of a few. Done anyway when the code that predicts them has changed.
     Examples: cargo xtask test --changed
               cargo xtask test -- -E 'test(loops)'
+cargo xtask test --cluster
+    Asks the fleet's questions of a real Spark: fetches PySpark (456 MB), needs Java 17
+    or 21. Not part of `cargo xtask test`.
 cargo xtask gpu-test [SECTION ...]
     Tests that need a GPU (xtask/gpu/run.py): requires an NVIDIA GPU, nvcc and a
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
@@ -79,6 +83,7 @@ fn main() -> ExitCode {
 
 fn dispatch(words: &[&str]) -> Result<ExitCode> {
     match words {
+        ["test", "--cluster"] => cluster::main(),
         ["test", rest @ ..] => match test_options(rest) {
             Some(options) => test::main(&options),
             None => usage(),
@@ -124,11 +129,18 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         ["generate", "fleet", runs, ranks, kernels, folder] => {
-            let words = ["run", "--release", "--quiet", "--package", "rangefinder-fleet-made"];
-            let place = ["--manifest-path", "fleet/Cargo.toml", "--target-dir", "target/fleet", "--"];
+            let words = [
+                "run",
+                "--release",
+                "--quiet",
+                "--package",
+                "rangefinder-dataset",
+                "--example",
+                "made",
+                "--",
+            ];
             let folder = std::path::absolute(folder)?;
-            let status =
-                shell::cargo().args(words).args(place).args([runs, ranks, kernels]).arg(folder).status()?;
+            let status = shell::cargo().args(words).args([runs, ranks, kernels]).arg(folder).status()?;
             Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["help" | "--help" | "-h"] => {

@@ -9,7 +9,7 @@ use crate::debian::{self, any};
 use crate::shell::{on_path, quietly, tools_folder, write_script};
 
 /// A set of packages in a folder of its own, put on `PYTHONPATH` by a test.
-pub const SETS: [(&str, &[&str]); 17] = [
+pub const SETS: [(&str, &[&str]); 18] = [
     ("hydra-core-1.3.2", &["hydra-core==1.3.2"]),
     ("nvidia-nvtx-12.9.79", &["nvidia-nvtx-cu12==12.9.79"]),
     ("cupti-11.8.87", &["nvidia-cuda-cupti-cu11==11.8.87"]),
@@ -21,6 +21,7 @@ pub const SETS: [(&str, &[&str]); 17] = [
     ("nvtx-0.2.13", &["nvtx==0.2.13"]),
     ("nvtx-0.2.16", &["nvtx==0.2.16"]),
     ("duckdb-2.0.0", &["duckdb==2.0.0"]),
+    ("obstore-0.12.1", &["obstore==0.12.1", "fsspec==2026.9.0"]),
     ("polars-2.1.0", &["polars==2.1.0"]),
     ("moto-5.2.5", &["moto[s3]==5.2.5", "flask==3.1.3", "flask-cors==6.0.5"]),
     ("maturin-1.16.0", &["maturin==1.16.0"]),

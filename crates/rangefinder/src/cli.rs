@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Open(OpenArguments),
     #[command(hide = true)]
     Attach(AttachArguments),
+    #[command(hide = true)]
+    Steps(StepsArguments),
     Config(ConfigArguments),
     Doctor(DoctorArguments),
     Completions(CompletionsArguments),
@@ -568,6 +570,14 @@ pub(crate) struct AttachArguments {
     /// The Python of the process, among whose packages CUPTI is looked for first
     #[arg(long)]
     pub(crate) python: Option<PathBuf>,
+}
+
+/// Find changes over time in NDJSON on standard input: one number a run, with `program`, `metric`, `run`, `begun_us` and `ns`.
+#[derive(Debug, Args)]
+pub(crate) struct StepsArguments {
+    /// The part of a time that does not matter
+    #[arg(long, default_value = "1%", value_name = "PERCENT", value_parser = margin)]
+    pub(crate) margin: f64,
 }
 
 /// Print the resolved configuration with the source of every value.

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         cli::Command::List(arguments) => commands::list::main(&arguments),
         cli::Command::Open(arguments) => commands::open::main(arguments),
         cli::Command::Attach(arguments) => commands::attach::main(arguments),
+        cli::Command::Steps(arguments) => commands::steps::main(&arguments),
         cli::Command::Config(arguments) => commands::config::main(&arguments),
         cli::Command::Doctor(arguments) => commands::doctor::main(&arguments),
         cli::Command::Completions(arguments) => commands::completions::main(&arguments),

@@ -333,3 +333,37 @@ fn every_column_is_documented() {
     }
     assert_eq!(tables, expected, "docs/dataset.md is not what the code declares; set {UPDATE}=1 to write it");
 }
+
+/// What `python -m rangefinder.fleet` knows of the schema.
+#[test]
+fn the_python_package_knows_every_column() {
+    let file = Path::new(HERE).join("../../python/rangefinder/fleet/tables.json");
+    let found: Mutex<BTreeMap<&str, Value>> = Mutex::default();
+    dataset::each_empty_table(|table| {
+        let columns =
+            table.columns().into_iter().map(|(name, kind, ..)| (name.to_owned(), kind.as_str().into()));
+        found.lock().unwrap().insert(table.name(), Value::Object(columns.collect()));
+        Ok(())
+    })
+    .unwrap();
+    let found = found.into_inner().unwrap();
+    let tables: serde_json::Map<String, Value> =
+        dataset::NAMES.iter().map(|name| ((*name).to_owned(), found[name].clone())).collect();
+    let (marker, compacted) = (dataset::marker(), dataset::compacted_marker());
+    let declared = serde_json::json!({
+        "schema": dataset::SCHEMA,
+        "schema_key": dataset::SCHEMA_KEY,
+        "table_key": dataset::TABLE_KEY,
+        "marker": dataset::MARKER,
+        "first_line": marker.trim_end().trim_end_matches(|digit: char| digit.is_ascii_digit()),
+        "compacted": compacted.strip_prefix(&marker).unwrap().trim_end(),
+        "tables": tables,
+    });
+    let text = format!("{declared:#}\n");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&file, text).unwrap();
+        return;
+    }
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(written, text, "tables.json is not what the code declares; set {UPDATE}=1 to write it");
+}

@@ -18,6 +18,7 @@ mod disk_full;
 mod docs;
 mod early;
 mod exports;
+mod fleet;
 mod gates;
 mod gpu_half;
 mod guest;

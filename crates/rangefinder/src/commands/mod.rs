@@ -22,6 +22,7 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 mod runs;
+pub(crate) mod steps;
 mod traces;
 mod usage;
 

@@ -1,5 +1,5 @@
 -- What `analyze --json` says, worked out again from the rows of a dataset. One query a table, each behind a line `-- name: …`;
--- tables are views of one run. Plain SQL: DuckDB and DataFusion take it alike.
+-- tables are views of one run. Plain SQL.
 
 -- name: kernels
 WITH sums AS (

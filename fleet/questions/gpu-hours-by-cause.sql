@@ -1,7 +1,0 @@
--- What GPUs did and waited for, in hours of a GPU.
-WITH causes AS (
-    SELECT cause, sum(ns) AS ns, count(DISTINCT run) AS runs FROM idle
-    WHERE region IS NULL AND run IN (SELECT run FROM runs) GROUP BY cause
-)
-SELECT cause, round(ns / 3.6e12, 4) AS gpu_hours, round(100.0 * ns / sum(ns) OVER (), 2) AS percent, runs
-FROM causes ORDER BY ns DESC, cause
