@@ -57,6 +57,10 @@ impl Extent {
         Self::default()
     }
 
+    pub(crate) fn is_whole(&self) -> bool {
+        self.until.is_none()
+    }
+
     pub(crate) fn has(&self, time: i64) -> bool {
         self.until.is_none_or(|until| time < until)
     }

@@ -201,9 +201,11 @@ impl<'t> Case<'t> {
     /// How long an iteration of the changed loop takes: no less than the device works in it. What ran beside nothing is
     /// not taken to run beside something, unless the change puts it on a stream of its own.
     pub(super) fn replayed(&self, changed: &Graph) -> f64 {
-        let moved = |at: &usize| changed.works[*at].stream != self.graph.works[*at].stream;
-        let (beside, others): (Vec<usize>, Vec<usize>) = (0..changed.works.len()).partition(moved);
-        let least = works_for(changed, &beside).max(works_for(changed, &others)) as f64 / self.iterations();
+        let (mut beside, mut others) = (Vec::new(), Vec::with_capacity(changed.works.len()));
+        for (work, before) in changed.works.iter().zip(&self.graph.works) {
+            if work.stream == before.stream { others.push(span(work)) } else { beside.push(span(work)) }
+        }
+        let least = any_of(beside).max(any_of(others)) as f64 / self.iterations();
         let part = if self.graph.measured > 0.0 { (least / self.graph.measured).min(1.0) } else { 0.0 };
         changed.play().max(part * self.now)
     }
@@ -329,10 +331,24 @@ pub(super) fn largest<K: Ord, T>(groups: BTreeMap<K, T>, time: impl Fn(&T) -> i6
 
 /// How long the device has any of some works, of all iterations.
 pub(super) fn works_for(graph: &Graph, some: &[usize]) -> i64 {
-    let works = some.iter().map(|at| &graph.works[*at]);
-    let times = works.map(|work| (work.began, work.began.saturating_add(work.duration))).collect();
-    let times = Trace::windows_of(times);
-    times.iter().fold(0i64, |sum, (begin, end)| sum.saturating_add(end.saturating_sub(*begin)))
+    any_of(some.iter().map(|at| span(&graph.works[*at])).collect())
+}
+
+fn span(work: &Work) -> (i64, i64) {
+    (work.began, work.began.saturating_add(work.duration))
+}
+
+/// The time in which there is any of these stretches.
+fn any_of(mut times: Vec<(i64, i64)>) -> i64 {
+    if !times.is_sorted() {
+        times.sort_unstable();
+    }
+    let (mut sum, mut until) = (0i64, i64::MIN);
+    for (begin, end) in times {
+        sum = sum.saturating_add(end.saturating_sub(begin.max(until)).max(0));
+        until = until.max(end);
+    }
+    sum
 }
 
 /// `1.38 ms`, `95 us`

@@ -1,9 +1,10 @@
 //! Devices that several processes of the program work on at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 
 use serde::Serialize;
-use trace::{ActivityKind, Trace};
+use trace::{ActivityKind, Multiply, Trace};
 
 use crate::origin::Origin;
 
@@ -37,6 +38,14 @@ struct Work {
     time: i64,
 }
 
+impl Work {
+    fn add(&mut self, begin: i64, end: i64, time: i64) {
+        self.begin = self.begin.min(begin);
+        self.end = self.end.max(end);
+        self.time = self.time.saturating_add(time);
+    }
+}
+
 /// Times of different recordings have no clock in common.
 pub(crate) fn shared_devices(trace: &Trace) -> Vec<SharedDevice> {
     let activities = &trace.activities;
@@ -48,18 +57,25 @@ pub(crate) fn shared_devices(trace: &Trace) -> Vec<SharedDevice> {
             (Origin::of_device(trace, number).recording, identity)
         })
         .collect();
+    let mut works: HashMap<(u16, u32), Work, BuildHasherDefault<Multiply>> = HashMap::default();
     for at in 0..activities.len() {
         if !matches!(activities.kind[at], ActivityKind::Kernel | ActivityKind::Graph) {
             continue;
         }
-        let number = activities.device[at];
         let (begin, end) = (activities.begin[at], activities.end[at]);
+        let of = (activities.device[at], activities.process[at]);
+        works.entry(of).or_insert(Work { begin, end, time: 0 }).add(
+            begin,
+            end,
+            end.saturating_sub(begin).max(0),
+        );
+    }
+    let mut works: Vec<_> = works.into_iter().collect();
+    works.sort_by_key(|(of, _)| *of);
+    for ((number, process), Work { begin, end, time }) in works {
         let (_, processes) =
             devices.entry(keys[usize::from(number)].clone()).or_insert_with(|| (number, BTreeMap::new()));
-        let work = processes.entry(activities.process[at]).or_insert(Work { begin, end, time: 0 });
-        work.begin = work.begin.min(begin);
-        work.end = work.end.max(end);
-        work.time = work.time.saturating_add(end.saturating_sub(begin).max(0));
+        processes.entry(process).or_insert(Work { begin, end, time: 0 }).add(begin, end, time);
     }
     devices.into_values().filter_map(|(number, processes)| shared(trace, number, &processes)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trace::{StringId, Trace};
+use trace::Trace;
 
 use crate::attribute::{copies, synchronises};
 
@@ -13,11 +13,15 @@ pub(crate) struct Waits {
 
 impl Waits {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let mut kinds: HashMap<StringId, (bool, bool)> = HashMap::new();
+        // By name: there are many calls, and few names.
+        let mut kinds: Vec<Option<(bool, bool)>> = Vec::new();
         let mut threads: HashMap<u32, Vec<(i64, i64, bool)>> = HashMap::new();
         for call in 0..trace.calls.len() {
             let name = trace.calls.name[call];
-            let (syncs, copies) = *kinds.entry(name).or_insert_with(|| {
+            if kinds.len() <= name.index() {
+                kinds.resize(name.index() + 1, None);
+            }
+            let (syncs, copies) = *kinds[name.index()].get_or_insert_with(|| {
                 let name = trace.strings.text(name);
                 (synchronises(name), copies(name))
             });
@@ -27,7 +31,9 @@ impl Waits {
             }
         }
         for waits in threads.values_mut() {
-            waits.sort_unstable();
+            if !waits.is_sorted() {
+                waits.sort_unstable();
+            }
         }
         Self { threads }
     }

@@ -37,7 +37,9 @@ pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 
 ) -> Vec<Job<'a, Read<T>>> {
     let Some(found) = database.table(table) else { return Vec::new() };
     let time = time_of(table);
-    let columns = |finder: &mut Finder<'_>| (find(finder), time.map(|name| finder.integer(name)));
+    // Of a whole recording no row has to be asked.
+    let asked = time.filter(|_| !extent.is_whole());
+    let columns = |finder: &mut Finder<'_>| (find(finder), asked.map(|name| finder.integer(name)));
     let selection = Arc::new(database.select(found, columns));
     let Leaves { mut pages, damage } = selection.leaves();
     if time.is_none() {
