@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use trace::Trace;
 
-use super::is_readable;
+use super::host_places::is_readable;
 
 /// So long after its first sample, a process that is read later may still have been starting.
 const LONGEST_NS: i64 = 200_000_000;
