@@ -149,10 +149,14 @@ fn limits_of_every_kind() {
         };
         let signalled = std::os::unix::process::ExitStatusExt::signal(&output.status);
         let ran = Ran::from(output);
-        assert!(!ran.stderr.contains("panicked"), "{limit}: {}", ran.stderr);
+        // Rust's own words for a thread that gets no memory to begin with are a panic.
+        let starved = ["memory allocation of", "failed to allocate an alternative stack"]
+            .iter()
+            .any(|said| ran.stderr.contains(said));
+        assert!(starved || !ran.stderr.contains("panicked"), "{limit}: {}", ran.stderr);
         eventually("nobody is left behind", || left_behind(&sandbox.path("runs")).is_empty());
         // Nothing can be done without memory. The run can be finished with more of it.
-        if signalled == Some(6) && ran.stderr.contains("memory allocation of") {
+        if signalled == Some(6) && starved {
             for run in sandbox.runs() {
                 let resumed = sandbox.output(&["resume", run.to_str().unwrap()]);
                 assert_eq!(resumed.code, 0, "{limit}: {}", resumed.stderr);
