@@ -99,14 +99,9 @@ def together(settings, nanoseconds, workers):
     threading.stack_size(1 << 18)
     never = threading.Lock()
     never.acquire()
-
-    def waiting():
-        # Until it waits, it has to be started; it is never woken.
-        add("together", ran())
-        never.acquire()
-
     for _ in range(int(settings["threads"]) - workers):
-        _thread.start_new_thread(waiting, ())
+        # Without waiting for it, and it is never woken: neither is work.
+        _thread.start_new_thread(lambda: never.acquire(), ())
     working = [threading.Thread(target=work, args=(settings, nanoseconds)) for _ in range(workers - 1)]
     for thread in working:
         thread.start()

@@ -21,8 +21,8 @@ import tempfile
 PROGRAM = pathlib.Path(__file__).with_name("mixed.py")
 OFF = 0.10
 ABOUT = ("modules", "together")
-# What is told of the time before the program's first line, and of its threads before they wait.
-START_UP = {"starting": "modules", "waiting": "together"}
+# What is told of the time before the program's first line.
+START_UP = {"starting": "modules"}
 CERTAIN = 2.576
 
 # The settings of the program, and how many descriptors there may be; None: as many as here.
