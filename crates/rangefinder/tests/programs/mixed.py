@@ -70,14 +70,19 @@ def below(depth, nanoseconds):
     return timed(two, nanoseconds)
 
 
+def above(function, settings, nanoseconds):
+    """What calls it and reads the clock is `below`, as are the calls below which it runs."""
+    begin = ran()
+    took = function(settings, nanoseconds)
+    add("below", ran() - begin - took)
+
+
 def shallow(settings, nanoseconds):
-    timed(one, int(nanoseconds * settings["share"]))
+    return timed(one, int(nanoseconds * settings["share"]))
 
 
 def deep(settings, nanoseconds):
-    begin = ran()
-    took = below(int(settings["depth"]), int(nanoseconds * (1 - settings["share"])))
-    add("below", ran() - begin - took)
+    return below(int(settings["depth"]), int(nanoseconds * (1 - settings["share"])))
 
 
 def work(settings, nanoseconds):
@@ -91,7 +96,7 @@ def work(settings, nanoseconds):
         # Not all processes and threads at once.
         random.shuffle(pieces)
         for piece in pieces:
-            piece(settings, nanoseconds / ROUNDS)
+            above(piece, settings, nanoseconds / ROUNDS)
 
 
 def together(settings, nanoseconds, workers):

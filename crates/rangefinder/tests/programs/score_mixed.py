@@ -3,7 +3,8 @@
 `score_mixed.py RANGEFINDER [--runs N] [--user UID] [--python PYTHON] [--only WORDS]`: each case of `CASES` in turn until there are N
 runs. A line for each, then how many of them told the truth: its share inside the interval that as many samples give (99 %),
 or what is missing in the first line of what limits it. A share that is off by more than ten points without a word is a lie. How long
-Python starts and threads are made is known to the program within some ten milliseconds only: there, only ten points count.
+Python starts, threads are made and the clock is read is known to the program within some ten milliseconds only (the kernel keeps its
+account from tick to tick): there, only ten points count.
 """
 
 import argparse
@@ -20,9 +21,9 @@ import tempfile
 
 PROGRAM = pathlib.Path(__file__).with_name("mixed.py")
 OFF = 0.10
-ABOUT = ("modules", "together")
-# What is told of the time before the program's first line.
-START_UP = {"starting": "modules"}
+ABOUT = ("modules", "together", "below")
+# What is told of the time before the program's first line, and of reading the clock.
+TOLD_AS = {"starting": "modules", "ran": "below", "add": "below", "above": "below", "timed": "below"}
 CERTAIN = 2.576
 
 # The settings of the program, and how many descriptors there may be; None: as many as here.
@@ -110,7 +111,7 @@ def few_samples(screen):
 
 def named(row):
     last = row["place"].split(" ")[-1]
-    return START_UP.get(last, last)
+    return TOLD_AS.get(last, last)
 
 
 def score(words, limit, result):
