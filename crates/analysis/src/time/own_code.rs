@@ -3,6 +3,7 @@
 //! A sample is of the innermost line of the program's own files, whatever that calls. A function that most samples are in
 //! is told line by line, because it is the program; of others, the lines belong together.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use trace::{Frame, StringId, Trace};
@@ -19,6 +20,7 @@ const DONE_BY_OTHERS: f64 = 0.2;
 const HELPER: &str = "/python/rangefinder/";
 /// What runs when a module is loaded.
 const MODULE: &str = "<module>";
+
 /// Where a sample is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum At {
@@ -68,7 +70,8 @@ pub(crate) struct OwnPlace {
 /// is told what runs the program.
 pub(crate) fn own_places(trace: &Trace, rows: &[usize], among: &[usize]) -> Vec<OwnPlace> {
     let mut counts: HashMap<At, Vec<usize>> = HashMap::new();
-    let starting = Starting::of(trace);
+    // Looked for in all samples, and only where one could not be read.
+    let starting = LazyCell::new(|| Starting::of(trace));
     for row in rows {
         let read = at(trace, trace.stacks.samples.stack[*row]);
         if let Some(at) = read.or_else(|| starting.has(trace, *row).then_some(At::Starting)) {
