@@ -57,17 +57,19 @@ fn verdicts(manifest: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Every file of an installation and when it was last changed.
+/// Every file of an installation and when it was last changed, but for what the Python
+/// inside nsys compiles for itself the first time anybody uses it.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let metadata = entry.metadata().unwrap();
-            if metadata.is_dir() {
+            if !metadata.is_dir() {
+                found.insert(entry.path(), metadata.modified().unwrap());
+            } else if entry.file_name() != "__pycache__" {
                 folders.push(entry.path());
             }
-            found.insert(entry.path(), metadata.modified().unwrap());
         }
     }
     found

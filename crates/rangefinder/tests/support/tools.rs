@@ -17,6 +17,9 @@ pub fn tool(test: &str, relative: &str) -> Option<PathBuf> {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
     let folder = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(default, PathBuf::from);
     let path = folder.join(relative);
+    // Who runs nsys must be in the group of those who do (`.config/nextest.toml`).
+    let group = std::env::var("NEXTEST_TEST_GROUP").unwrap_or_else(|_| "nsys".to_owned());
+    assert!(!relative.ends_with("/nsys") || group == "nsys", "`{test}` runs nsys");
     if path.exists() {
         return Some(path);
     }

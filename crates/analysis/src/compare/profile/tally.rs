@@ -13,14 +13,14 @@ const FEWEST_IN_MIDDLE: usize = 3;
 pub(super) struct Iterations<'t> {
     begins: &'t [i64],
     end: i64,
-    /// Whether it is of about the median length.
-    middle: Vec<bool>,
+    /// Whether it is of about the median length. None where all of them count alike.
+    middle: Option<Vec<bool>>,
 }
 
 impl<'t> Iterations<'t> {
     /// `usual` is their median. Where there is none, all of them count alike.
     pub(super) fn new(begins: &'t [i64], end: i64, usual: Option<i64>) -> Self {
-        let Some(usual) = usual else { return Self { begins, end, middle: vec![true; begins.len()] } };
+        let Some(usual) = usual else { return Self { begins, end, middle: None } };
         let ends = begins.iter().skip(1).copied().chain([end]);
         let lengths: Vec<i64> =
             begins.iter().zip(ends).map(|(begin, end)| end.saturating_sub(*begin)).collect();
@@ -31,7 +31,7 @@ impl<'t> Iterations<'t> {
             .iter()
             .take((order.len() / MIDDLE_PART).max(FEWEST_IN_MIDDLE))
             .for_each(|at| middle[*at] = true);
-        Self { begins, end, middle }
+        Self { begins, end, middle: Some(middle) }
     }
 
     pub(super) fn span(&self) -> Option<(i64, i64)> {
@@ -45,8 +45,12 @@ impl<'t> Iterations<'t> {
             .flatten()
     }
 
-    /// The time between two moments that lies in iterations of about the median length.
+    /// The time between two moments that lies in iterations that count.
     fn within(&self, from: i64, to: i64) -> i64 {
+        let Some(middle) = &self.middle else {
+            let begin = self.begins.first().map_or(to, |begin| from.max(*begin));
+            return to.min(self.end).saturating_sub(begin).max(0);
+        };
         let first = self.begins.partition_point(|begin| *begin <= from).saturating_sub(1);
         let mut time = 0;
         for at in first..self.begins.len() {
@@ -54,7 +58,7 @@ impl<'t> Iterations<'t> {
             if begin >= to {
                 break;
             }
-            if self.middle[at] {
+            if middle[at] {
                 let end = self.begins.get(at + 1).copied().unwrap_or(self.end);
                 time = i64::saturating_add(time, end.min(to).saturating_sub(begin.max(from)).max(0));
             }
@@ -160,7 +164,8 @@ impl<'t, K: Eq + Hash + Copy> Tally<'t, K> {
     /// Each key with its time in an iteration, and how often it was counted.
     pub(super) fn rows(self) -> Vec<(K, f64, Option<Often>)> {
         let all = self.iterations.begins.len() as u64;
-        let middle = self.iterations.middle.iter().filter(|middle| **middle).count().max(1) as f64;
+        let counting = |middle: &Vec<bool>| middle.iter().filter(|middle| **middle).count() as u64;
+        let middle = self.iterations.middle.as_ref().map_or(all, counting).max(1) as f64;
         let rows = self.rows.into_iter();
         rows.map(|row| (row.key, row.time / middle, row.seen.map(|seen| seen.often(all)))).collect()
     }
