@@ -16,5 +16,5 @@ pub use layout::{
     understood, understood_by_readers,
 };
 pub use source::{Run, Source};
-pub use tables::{NAMES, each_empty_table, each_table};
+pub use tables::{NAMES, See, each_empty_table, each_table};
 pub use write::Table;

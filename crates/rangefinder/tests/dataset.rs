@@ -313,7 +313,7 @@ fn every_column_is_documented() {
     let introduction = tables.split("\n### ").next().unwrap().trim_end();
     let mut expected = format!("{introduction}\n");
     let found: Mutex<BTreeMap<&str, String>> = Mutex::default();
-    dataset::each_empty_table(|table| {
+    dataset::each_empty_table(&|table| {
         assert_eq!(table.rows(), 0);
         let mut text = format!("\n### `{}`\n\n| column | type | what it is |\n|---|---|---|\n", table.name());
         for (name, kind, required, about) in table.columns() {
@@ -339,7 +339,7 @@ fn every_column_is_documented() {
 fn the_python_package_knows_every_column() {
     let file = Path::new(HERE).join("../../python/rangefinder/fleet/tables.json");
     let found: Mutex<BTreeMap<&str, Value>> = Mutex::default();
-    dataset::each_empty_table(|table| {
+    dataset::each_empty_table(&|table| {
         let columns =
             table.columns().into_iter().map(|(name, kind, ..)| (name.to_owned(), kind.as_str().into()));
         found.lock().unwrap().insert(table.name(), Value::Object(columns.collect()));

@@ -32,7 +32,7 @@ impl Strings for AsIs {
 /// written as an escape.
 pub fn write_json(
     document: &(impl Serialize + ?Sized),
-    strings: &(impl Strings + ?Sized),
+    strings: &dyn Strings,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let indented = PrettyFormatter::new();
@@ -76,9 +76,9 @@ fn write_text(text: &str, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
 }
 
 /// Holds one string at a time: they come in parts.
-struct Document<'s, S: ?Sized> {
+struct Document<'s> {
     indented: PrettyFormatter<'static>,
-    strings: &'s S,
+    strings: &'s dyn Strings,
     /// The name of the field whose value is written.
     field: Option<String>,
     /// Whether a name is written, and not a value.
@@ -86,7 +86,7 @@ struct Document<'s, S: ?Sized> {
     text: String,
 }
 
-impl<S: Strings + ?Sized> Formatter for Document<'_, S> {
+impl Formatter for Document<'_> {
     fn write_char_escape<W: ?Sized + Write>(&mut self, _: &mut W, escape: CharEscape) -> io::Result<()> {
         self.text.push(match escape {
             CharEscape::Quote => '"',
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    fn written(document: &Value, strings: &impl Strings) -> String {
+    fn written(document: &Value, strings: &dyn Strings) -> String {
         let mut out = Vec::new();
         write_json(document, strings, &mut out).unwrap_or_default();
         String::from_utf8_lossy(&out).into_owned()

@@ -143,7 +143,7 @@ fn small(path: &Path) -> Option<String> {
 }
 
 pub(crate) fn json(path: &Path) -> Option<Value> {
-    serde_json::from_str(&small(path)?).ok()
+    serde_json::from_slice(small(path)?.as_bytes()).ok()
 }
 
 /// What is not the same: its name, before, and after. Where one side knows nothing, nothing is said.

@@ -75,7 +75,7 @@ pub fn open_dataset(folder: &Path) -> Result<(), String> {
         ));
     }
     // The marker last: who finds it finds a file of every table.
-    each_empty_table(|table| {
+    each_empty_table(&|table| {
         write_table(folder, &file_of(folder, table.name(), NO_DAY, NO_RUN, None), table)
     })
     .map_err(cannot)?;
@@ -116,7 +116,7 @@ pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Res
     // Whoever looks while it is replaced finds no run, instead of a half of each.
     remove(folder, &file_of(folder, "runs", &date, &run.id, run.rank))?;
     let done: Mutex<(BTreeMap<&'static str, usize>, u64)> = Mutex::default();
-    each_table(source, |table| {
+    each_table(source, &|table| {
         let file = file_of(folder, table.name(), &date, &run.id, run.rank);
         if table.rows() == 0 {
             return remove(folder, &file);

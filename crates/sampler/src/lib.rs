@@ -4,9 +4,11 @@
 mod clock;
 mod gpu;
 pub mod host;
+mod nvml;
 mod pauses;
 mod stack_file;
 
 pub use gpu::{Beside, DeviceOrder, Interval, NotStarted, Order, SAMPLER_ARGUMENT, Stopped, sampler_main};
+pub use nvml::{Clock, Device, Memory, Nvml, NvmlError};
 pub use pauses::Pauses;
 pub use stack_file::StackFile;

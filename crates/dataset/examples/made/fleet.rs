@@ -114,7 +114,7 @@ impl Plan {
 
     /// Writes all of it, and counts.
     pub(crate) fn write(&self, folder: &Path, mut say: impl FnMut(u32) + Send) -> io::Result<Truth> {
-        each_empty_table(|table| {
+        each_empty_table(&|table| {
             write_table(&file_of(folder, table.name(), "1970-01-01", "empty", None), table)
         })?;
         let truth = Mutex::new(BTreeMap::new());
@@ -347,7 +347,7 @@ impl Plan {
             verdicts: &[],
         };
         let date = self.date(run);
-        each_table(source, |table| match table.rows() {
+        each_table(source, &|table| match table.rows() {
             0 => Ok(()),
             _ => write_table(&file_of(folder, table.name(), &date, &named.id, named.rank), table),
         })

@@ -7,14 +7,14 @@ use trace::{ActivityKind, HostMemory, NONE, Transfer};
 use super::{of_run, region};
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{ROWS, Sheet, Table, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, u32>;
 
 pub(super) fn tables<'a>(
     source: &'a Source<'a>,
     texts: &'a Texts<'a>,
-    see: impl Fn(&dyn Table) -> io::Result<()>,
+    see: &super::See<'_>,
 ) -> io::Result<()> {
     see(&launches(source, texts))?;
     see(&copies(source, texts))?;

@@ -46,12 +46,15 @@ pub const NAMES: [&str; 16] = [
     RUNS,
 ];
 
+/// What becomes of a table.
+pub type See<'s> = dyn Fn(&dyn Table) -> io::Result<()> + Sync + 's;
+
 /// Each of them, on two threads; `runs` when all others are there.
-pub fn each_table(source: Source<'_>, see: impl Fn(&dyn Table) -> io::Result<()> + Sync) -> io::Result<()> {
+pub fn each_table(source: Source<'_>, see: &See<'_>) -> io::Result<()> {
     let work = || {
         let texts = Texts::of(source);
         see(&kernels::table(&source, &texts))?;
-        launches::tables(&source, &texts, &see)
+        launches::tables(&source, &texts, see)
     };
     let others = || {
         let texts = Texts::of(source);
@@ -73,7 +76,7 @@ pub fn each_table(source: Source<'_>, see: impl Fn(&dyn Table) -> io::Result<()>
 }
 
 /// The same without any row, and without that of a run: what their columns are.
-pub fn each_empty_table(see: impl Fn(&dyn Table) -> io::Result<()> + Sync) -> io::Result<()> {
+pub fn each_empty_table(see: &See<'_>) -> io::Result<()> {
     let (run, trace, options) = (Run::default(), Trace::default(), Options::default());
     let source = Source {
         run: &run,
@@ -86,7 +89,7 @@ pub fn each_empty_table(see: impl Fn(&dyn Table) -> io::Result<()> + Sync) -> io
         counters: None,
         verdicts: &[],
     };
-    each_table(source, |table| match table.name() == RUNS {
+    each_table(source, &|table| match table.name() == RUNS {
         true => see(&Sheet { rows: Vec::new(), ..runs::table(&source, &Texts::of(source)) }),
         false => see(table),
     })

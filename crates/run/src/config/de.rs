@@ -1,34 +1,54 @@
 //! Reads typed values out of a [`Node`]: the type asked for decides what a
 //! scalar means.
 
-use serde::Deserializer;
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Error as _, IntoDeserializer, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
 
 use super::node::{Node, Value};
 
 /// Why a value is wrong: what its key accepts.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct Accepted(String);
+#[error("{text}")]
+pub(super) struct Accepted {
+    pub(super) text: String,
+    /// Where it is: keys and numbers of items, the innermost first.
+    pub(super) path: Vec<Part>,
+}
+
+/// A step from a value to one that is inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Key(String),
+    Item(usize),
+}
+
+impl Accepted {
+    fn only(text: String) -> Self {
+        Self { text, path: Vec::new() }
+    }
+
+    fn inside(mut self, part: Part) -> Self {
+        self.path.push(part);
+        self
+    }
+}
 
 impl serde::de::Error for Accepted {
     fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
+        Self::only(message.to_string())
     }
 
     fn invalid_type(_: serde::de::Unexpected<'_>, expected: &dyn serde::de::Expected) -> Self {
-        Self(expected.to_string())
+        Self::only(expected.to_string())
     }
 
     fn invalid_value(_: serde::de::Unexpected<'_>, expected: &dyn serde::de::Expected) -> Self {
-        Self(expected.to_string())
+        Self::only(expected.to_string())
     }
 
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
         let names: Vec<String> = expected.iter().map(|name| format!("`{name}`")).collect();
-        Self(match names.split_last() {
+        Self::only(match names.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
             None => "nothing".to_owned(),
@@ -36,11 +56,35 @@ impl serde::de::Error for Accepted {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Accepted> for &'de Node {
-    type Deserializer = Self;
+/// A map as it is read; the value belongs to the key that was asked for last.
+struct Entries<'de> {
+    rest: std::slice::Iter<'de, (String, Node)>,
+    value: Option<&'de (String, Node)>,
+}
 
-    fn into_deserializer(self) -> Self {
-        self
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = Accepted;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Accepted> {
+        self.value = self.rest.next();
+        let Some((key, _)) = self.value else { return Ok(None) };
+        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Accepted> {
+        let Some((key, node)) = self.value else { return Err(Accepted::custom("a value without a key")) };
+        seed.deserialize(node).map_err(|error| error.inside(Part::Key(key.clone())))
+    }
+}
+
+struct Items<'de>(std::iter::Enumerate<std::slice::Iter<'de, Node>>);
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Accepted;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Accepted> {
+        let Some((at, node)) = self.0.next() else { return Ok(None) };
+        seed.deserialize(node).map(Some).map_err(|error| error.inside(Part::Item(at)))
     }
 }
 
@@ -51,9 +95,8 @@ impl<'de> Deserializer<'de> for &'de Node {
         match &self.value {
             _ if self.is_null() => visitor.visit_unit(),
             Value::Scalar { text, .. } => visitor.visit_borrowed_str(text),
-            Value::List(items) => visitor.visit_seq(SeqDeserializer::new(items.iter())),
-            Value::Map(entries) => visitor
-                .visit_map(MapDeserializer::new(entries.iter().map(|(key, node)| (key.as_str(), node)))),
+            Value::List(items) => visitor.visit_seq(Items(items.iter().enumerate())),
+            Value::Map(entries) => visitor.visit_map(Entries { rest: entries.iter(), value: None }),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::check;
+use super::de::{Accepted, Part};
 use super::error::ConfigError;
 use super::node::{Node, Source, Value};
 use super::preset::{self, DEFAULTS};
@@ -185,10 +186,9 @@ pub(crate) fn read_yaml<T: serde::de::DeserializeOwned>(
 }
 
 fn typed<T: serde::de::DeserializeOwned>(tree: &Node) -> Result<T, ConfigError> {
-    serde_path_to_error::deserialize::<_, T>(tree).map_err(|error| {
-        let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
+    T::deserialize(tree).map_err(|Accepted { text: accepted, path }| {
         let (key, node) = deepest(tree, &path);
-        let (source, accepted) = (node.source.clone(), error.into_inner().to_string());
+        let source = node.source.clone();
         // serde's own words about a field, not what a value may be.
         if accepted.starts_with("unknown field") || accepted.starts_with("missing field") {
             return ConfigError::Syntax { source, message: accepted };
@@ -197,26 +197,21 @@ fn typed<T: serde::de::DeserializeOwned>(tree: &Node) -> Result<T, ConfigError> 
     })
 }
 
-/// `[2]` of a list.
-fn item<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
-    let Value::List(items) = &node.value else { return None };
-    items.get(part.strip_prefix('[')?.strip_suffix(']')?.parse::<usize>().ok()?)
-}
-
-/// The node a deserialization error points at: the last part of its path that exists.
-fn deepest<'a>(tree: &'a Node, path: &[String]) -> (String, &'a Node) {
+/// The node a deserialization error points at, and its key.
+fn deepest<'a>(tree: &'a Node, path: &[Part]) -> (String, &'a Node) {
     let mut node = tree;
-    let mut key = Vec::new();
-    for part in path {
-        match child(node, part).or_else(|| item(node, part)) {
-            Some(next) => {
-                node = next;
-                key.push(part.as_str());
-            }
-            None => break,
-        }
+    let mut keys = Vec::new();
+    for part in path.iter().rev() {
+        let (next, key) = match (part, &node.value) {
+            (Part::Key(key), _) => (child(node, key), key.clone()),
+            (Part::Item(at), Value::List(items)) => (items.get(*at), format!("[{at}]")),
+            (Part::Item(_), _) => break,
+        };
+        let Some(next) = next else { break };
+        node = next;
+        keys.push(key);
     }
-    (key.join("."), node)
+    (keys.join("."), node)
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! The GPUs, from the driver's NVML.
 
-use nvml_wrapper::Nvml;
-use nvml_wrapper::enum_wrappers::device::Clock;
-use nvml_wrapper::error::NvmlError;
+use sampler::{Clock, Device, Nvml, NvmlError};
 use serde::Serialize;
 
 use super::device::Gpu;
@@ -48,45 +46,35 @@ impl Gpus {
     }
 
     fn of_nvml() -> Self {
-        let nvml = match Nvml::init() {
+        let nvml = match Nvml::open() {
             Ok(nvml) => nvml,
-            Err(NvmlError::LibloadingError(_)) => {
+            Err(NvmlError::NoLibrary) => {
                 return Self::absent("no NVIDIA driver (libnvidia-ml.so.1 not found)".to_owned());
             }
             Err(error) => return Self::absent(format!("the NVIDIA driver does not respond: {error}")),
         };
-        let count = nvml.device_count().unwrap_or(0);
-        let devices: Vec<Gpu> = (0..count).filter_map(|index| device(&nvml, index)).collect();
-        let cuda = nvml.sys_cuda_driver_version().ok().map(|version| {
-            format!(
-                "{}.{}",
-                nvml_wrapper::cuda_driver_version_major(version),
-                nvml_wrapper::cuda_driver_version_minor(version)
-            )
-        });
+        let devices: Vec<Gpu> = nvml.devices().iter().map(|(at, device)| told(*at, device)).collect();
+        let cuda =
+            nvml.cuda_version().ok().map(|version| format!("{}.{}", version / 1000, version % 1000 / 10));
         let absent_because = devices.is_empty().then(|| "the driver reports no GPU".to_owned());
-        Self { driver: nvml.sys_driver_version().ok(), cuda, devices, absent_because, ..Self::default() }
+        Self { driver: nvml.driver_version().ok(), cuda, devices, absent_because, ..Self::default() }
     }
 }
 
-fn device(nvml: &Nvml, index: u32) -> Option<Gpu> {
-    let device = nvml.device_by_index(index).ok()?;
-    Some(Gpu {
+fn told(index: u32, device: &Device<'_>) -> Gpu {
+    Gpu {
         index,
         name: device.name().ok(),
         uuid: device.uuid().ok(),
-        memory_bytes: device.memory_info().ok().map(|memory| memory.total),
-        sm_clock_mhz: device.clock_info(Clock::SM).ok(),
-        memory_clock_mhz: device.clock_info(Clock::Memory).ok(),
-        max_sm_clock_mhz: device.max_clock_info(Clock::SM).ok(),
-        max_memory_clock_mhz: device.max_clock_info(Clock::Memory).ok(),
-        compute_capability: device
-            .cuda_compute_capability()
-            .ok()
-            .map(|capability| format!("{}.{}", capability.major, capability.minor)),
-        ecc: device.is_ecc_enabled().ok().map(|ecc| ecc.currently_enabled),
-        mig: device.mig_mode().ok().map(|mig| mig.current != 0),
-    })
+        memory_bytes: device.memory().ok().map(|memory| memory.total),
+        sm_clock_mhz: device.clock(Clock::Sm).ok(),
+        memory_clock_mhz: device.clock(Clock::Memory).ok(),
+        max_sm_clock_mhz: device.max_clock(Clock::Sm).ok(),
+        max_memory_clock_mhz: device.max_clock(Clock::Memory).ok(),
+        compute_capability: device.compute_capability().ok().map(|(major, minor)| format!("{major}.{minor}")),
+        ecc: device.ecc().ok(),
+        mig: device.mig().ok(),
+    }
 }
 
 impl Gpus {

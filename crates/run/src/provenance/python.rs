@@ -53,6 +53,6 @@ impl Python {
         let argv = vec![interpreter.into(), "-c".into(), QUESTION.into()];
         let answer = ask(argv, env, cwd.to_owned(), PATIENCE)?;
         let last = answer.lines().last().unwrap_or_default();
-        serde_json::from_str(last).map_err(|_| "its output could not be parsed".to_owned())
+        serde_json::from_slice(last.as_bytes()).map_err(|_| "its output could not be parsed".to_owned())
     }
 }

@@ -1,7 +1,6 @@
 //! What the machine was doing during a run.
 
-use nvml_wrapper::Nvml;
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use sampler::{Clock, Nvml};
 use serde::Serialize;
 
 /// At the end of a run, and what happened during it.
@@ -58,15 +57,14 @@ fn ticks() -> Option<(u64, u64)> {
 }
 
 fn gpus() -> Vec<GpuState> {
-    let Ok(nvml) = Nvml::init() else { return Vec::new() };
-    let count = nvml.device_count().unwrap_or(0);
-    let devices = (0..count).filter_map(|at| nvml.device_by_index(at).ok());
-    devices
-        .map(|device| GpuState {
-            sm_mhz: device.clock_info(Clock::SM).ok(),
-            memory_mhz: device.clock_info(Clock::Memory).ok(),
-            celsius: device.temperature(TemperatureSensor::Gpu).ok(),
-            throttle_reasons: device.current_throttle_reasons().ok().map(|reasons| reasons.bits()),
+    let Ok(nvml) = Nvml::open() else { return Vec::new() };
+    nvml.devices()
+        .into_iter()
+        .map(|(_, device)| GpuState {
+            sm_mhz: device.clock(Clock::Sm).ok(),
+            memory_mhz: device.clock(Clock::Memory).ok(),
+            celsius: device.temperature().ok(),
+            throttle_reasons: device.throttle_reasons().ok(),
         })
         .collect()
 }

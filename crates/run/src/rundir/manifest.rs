@@ -78,13 +78,13 @@ pub fn read_manifest(run: &Path) -> Result<Manifest, String> {
         return Err(format!("`{}` is not a run directory: it has no {MANIFEST}", run.display()));
     }
     let text = text(run)?;
-    let schema = serde_json::from_str::<serde_json::Value>(&text)
+    let schema = serde_json::from_slice::<serde_json::Value>(text.as_bytes())
         .ok()
         .and_then(|document| document.get("schema")?.as_u64());
     if schema.is_some_and(|schema| schema > SCHEMA.into()) {
         return Err(format!("`{}` was written by a newer rangefinder", path.display()));
     }
-    let manifest: Manifest = serde_json::from_str(&text)
+    let manifest: Manifest = serde_json::from_slice(text.as_bytes())
         .map_err(|error| format!("`{}` is not a manifest: {error}", path.display()))?;
     Ok(manifest.with_every_step())
 }

@@ -7,11 +7,10 @@ mod counters;
 mod cupti;
 mod driver;
 mod file;
-
-mod nvml;
 mod order;
 mod process;
 mod refusal;
+mod watch;
 
 pub use beside::{Beside, NotStarted, Stopped};
 pub use order::{DeviceOrder, Interval, Order};

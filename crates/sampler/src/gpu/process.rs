@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::SigSet;
-use nvml_wrapper::Nvml;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trace::{SampledDevice, Trouble};
 
@@ -13,10 +12,11 @@ use super::counters::Counters;
 use super::cupti::Cupti;
 use super::driver::wake_driver;
 use super::file::Shared;
-use super::nvml::{has_links, watch};
 use super::order::{DeviceOrder, Order};
 use super::refusal::Refusal;
+use super::watch::{has_links, watch};
 use crate::clock::{monotonic, process_time};
+use crate::nvml::Nvml;
 
 /// The hidden first argument that makes our binary a sampler.
 pub const SAMPLER_ARGUMENT: &str = "__sampler";
@@ -42,14 +42,14 @@ fn sample() -> io::Result<()> {
     let mut stdin = io::stdin().lock();
     let mut line = String::new();
     stdin.read_line(&mut line)?;
-    let order: Order = serde_json::from_str(&line)?;
+    let order: Order = serde_json::from_slice(line.as_bytes())?;
     let file = Shared::create(&order.file)?;
     file.clock()?;
     for device in &order.devices {
         let DeviceOrder { id, name, uuid, .. } = device.clone();
         file.lock().device(&SampledDevice { id, name, uuid })?;
     }
-    let nvml = Nvml::init().map_err(|error| file.say(Trouble::NoNvml, None, &error.to_string())).ok();
+    let nvml = Nvml::open().map_err(|error| file.say(Trouble::NoNvml, None, &error.to_string())).ok();
     let cupti = opened(&order, &file);
     let stop = AtomicBool::new(false);
     let (clock, used) = (monotonic(), process_time());

@@ -53,8 +53,7 @@ impl<'t> Iterations<'t> {
         };
         let first = self.begins.partition_point(|begin| *begin <= from).saturating_sub(1);
         let mut time = 0;
-        for at in first..self.begins.len() {
-            let begin = self.begins[at];
+        for (at, begin) in self.begins.iter().copied().enumerate().skip(first) {
             if begin >= to {
                 break;
             }

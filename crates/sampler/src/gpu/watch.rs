@@ -3,15 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
-use nvml_wrapper::enums::device::{SampleValue, UsedGpuMemory};
-use nvml_wrapper::structs::device::FieldId;
-use nvml_wrapper::{Device, Nvml};
 use trace::{Quantity, SampledSet, SeriesSource, SetClock};
 
 use super::file::Shared;
 use crate::clock::monotonic;
 use crate::host::parent;
+use crate::nvml::{Clock, Device, Nvml};
 
 /// The driver's own values change about this often, and asking takes milliseconds.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -42,7 +39,7 @@ const QUANTITIES: [Quantity; 11] = [
 /// Whether any of the device's links is in use.
 pub(crate) fn has_links(nvml: &Nvml, uuid: &str) -> bool {
     let Ok(device) = nvml.device_by_uuid(uuid) else { return false };
-    (0..LINKS).any(|link| device.link_wrapper_for(link).is_active().unwrap_or(false))
+    (0..LINKS).any(|link| device.is_link_active(link).unwrap_or(false))
 }
 
 /// A device, and its counters as they were at the last sample.
@@ -58,7 +55,7 @@ struct Watched<'n> {
 pub(crate) fn watch(nvml: &Nvml, devices: &[(u32, u32, String)], file: &Shared, stop: &AtomicBool) {
     let mut watched: Vec<Watched<'_>> = Vec::new();
     for (set, device, uuid) in devices {
-        let Ok(found) = nvml.device_by_uuid(uuid.as_str()) else { continue };
+        let Ok(found) = nvml.device_by_uuid(uuid) else { continue };
         let set = SampledSet {
             number: *set,
             device: *device,
@@ -93,26 +90,25 @@ impl Watched<'_> {
     /// Since when, and the values; one that the driver does not give is not a number.
     fn sample(&mut self) -> (u64, [f32; 11]) {
         let device = &self.device;
-        let energy_mj = device.total_energy_consumption().ok();
+        let energy_mj = device.energy().ok();
         let now = monotonic();
-        let replays = device.pcie_replay_counter().ok();
-        let fields = device.field_values_for(&[FieldId(POWER_INSTANT), FieldId(POWER_AVERAGE)]);
-        let mut watts = fields.into_iter().flatten().map(|field| watts(field.ok()?.value.ok()?));
-        let [instant, average] = [watts.next().flatten(), watts.next().flatten()];
-        let averaged =
-            average.or_else(|| device.power_usage().ok().map(|milliwatts| milliwatts as f32 / 1e3));
+        let replays = device.pcie_replays().ok();
+        // The driver counts in milliwatts.
+        let watts = |milliwatts: u64| milliwatts as f32 / 1e3;
+        let [instant, average] = device.fields([POWER_INSTANT, POWER_AVERAGE]);
+        let averaged = average.or_else(|| device.power().ok().map(u64::from));
         let since = |now: Option<u64>, before: Option<u64>| Some(now?.checked_sub(before?)? as f32);
-        let clock = |clock: Clock| device.clock_info(clock).ok().map(|mhz| mhz as f32);
+        let clock = |clock: Clock| device.clock(clock).ok().map(|mhz| mhz as f32);
         let (program, others) = memory_by_process(device);
         let values = [
-            instant,
-            averaged,
+            instant.map(watts),
+            averaged.map(watts),
             since(energy_mj, self.energy_mj).map(|millijoules| millijoules / 1e3),
-            clock(Clock::SM),
+            clock(Clock::Sm),
             clock(Clock::Memory),
-            device.temperature(TemperatureSensor::Gpu).ok().map(|degrees| degrees as f32),
-            device.current_throttle_reasons().ok().map(|reasons| reasons.bits() as f32),
-            device.memory_info().ok().map(|memory| memory.used as f32),
+            device.temperature().ok().map(|degrees| degrees as f32),
+            device.throttle_reasons().ok().map(|reasons| reasons as f32),
+            device.memory().ok().map(|memory| memory.used as f32),
             since(replays.map(u64::from), self.replays.map(u64::from)),
             program,
             others,
@@ -126,14 +122,9 @@ impl Watched<'_> {
 
 /// Of the processes that our parent and its children started, and of all others.
 fn memory_by_process(device: &Device<'_>) -> (Option<f32>, Option<f32>) {
-    let processes = device.running_compute_processes().unwrap_or_default();
-    let used = processes.iter().filter(|process| process.pid != std::process::id()).filter_map(|process| {
-        match process.used_gpu_memory {
-            UsedGpuMemory::Used(bytes) => Some((is_of_program(process.pid), bytes)),
-            UsedGpuMemory::Unavailable => None,
-        }
-    });
-    apart(used)
+    let processes = device.processes().unwrap_or_default();
+    let others = processes.iter().filter(|process| process.pid != std::process::id());
+    apart(others.filter_map(|process| Some((is_of_program(process.pid), process.used?))))
 }
 
 /// Whether it is the program's, and bytes. None if the driver names none of the program's: in some containers it does not know
@@ -153,15 +144,6 @@ fn is_of_program(pid: u32) -> bool {
     let ancestors = std::iter::successors(Some(pid), |pid| parent(*pid));
     pid != std::process::id()
         && ancestors.take(MOST_ANCESTORS).take_while(|pid| *pid > 1).any(|pid| pid == ours)
-}
-
-/// The driver counts in milliwatts.
-fn watts(value: SampleValue) -> Option<f32> {
-    match value {
-        SampleValue::U32(milliwatts) => Some(milliwatts as f32 / 1e3),
-        SampleValue::U64(milliwatts) => Some(milliwatts as f32 / 1e3),
-        SampleValue::F64(_) | SampleValue::I64(_) => None,
-    }
 }
 
 #[cfg(test)]
