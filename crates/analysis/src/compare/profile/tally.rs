@@ -110,6 +110,8 @@ pub(super) struct Tally<'t, K> {
     iterations: Iterations<'t>,
     places: HashMap<K, usize>,
     rows: Vec<Row<K>>,
+    /// The place of the key that was asked for last: it is counted, and then its time.
+    last: Option<(K, usize)>,
 }
 
 struct Row<K> {
@@ -120,7 +122,7 @@ struct Row<K> {
 
 impl<'t, K: Eq + Hash + Copy> Tally<'t, K> {
     pub(super) fn new(iterations: Iterations<'t>) -> Self {
-        Self { iterations, places: HashMap::new(), rows: Vec::new() }
+        Self { iterations, places: HashMap::new(), rows: Vec::new(), last: None }
     }
 
     pub(super) fn span(&self) -> Option<(i64, i64)> {
@@ -133,10 +135,14 @@ impl<'t, K: Eq + Hash + Copy> Tally<'t, K> {
     }
 
     fn row(&mut self, key: K) -> &mut Row<K> {
-        let place = *self.places.entry(key).or_insert_with(|| {
-            self.rows.push(Row { key, time: 0.0, seen: None });
-            self.rows.len() - 1
-        });
+        let place = match self.last {
+            Some((last, place)) if last == key => place,
+            _ => *self.places.entry(key).or_insert_with(|| {
+                self.rows.push(Row { key, time: 0.0, seen: None });
+                self.rows.len() - 1
+            }),
+        };
+        self.last = Some((key, place));
         &mut self.rows[place]
     }
 
