@@ -69,7 +69,8 @@ fn uses(folder: &Path) -> Result<Vec<Use>> {
         Use {
             what: "`run --preset off -- true`",
             arguments: words("run --quiet --preset off -- true", &[]),
-            rounds: 3 * ROUNDS,
+            // It takes a moment, of which half is waiting for the disk and for others.
+            rounds: 13 * ROUNDS,
         },
         Use { what: "`run --preset off` of a workload that prints 1 GiB", arguments: prints, rounds: ROUNDS },
         Use {
@@ -96,7 +97,7 @@ fn uses(folder: &Path) -> Result<Vec<Use>> {
         Use {
             what: "`diff` of two traces of 1 million kernels",
             arguments: words("diff", &[&nsys, &nsys]),
-            rounds: ROUNDS,
+            rounds: 2 * ROUNDS,
         },
         Use {
             what: "`export --parquet` of 1 million kernels",
