@@ -131,7 +131,8 @@ fn memory_by_process(device: &Device<'_>) -> (Option<f32>, Option<f32>) {
 /// their numbers, and then nobody is another.
 fn apart(used: impl Iterator<Item = (bool, u64)>) -> (Option<f32>, Option<f32>) {
     let (ours, others): (Vec<_>, Vec<_>) = used.partition(|(is_ours, _)| *is_ours);
-    let sum = |some: &[(bool, u64)]| some.iter().map(|(_, bytes)| *bytes as f32).sum::<f32>();
+    // Nothing at all is 0: a sum of no floats would be -0.
+    let sum = |some: &[(bool, u64)]| some.iter().fold(0.0, |sum, (_, bytes)| sum + *bytes as f32);
     match ours.is_empty() {
         true => (None, None),
         false => (Some(sum(&ours)), Some(sum(&others))),
@@ -155,6 +156,7 @@ mod tests {
         let of = |used: &[(bool, u64)]| apart(used.iter().copied());
         assert_eq!(of(&[(true, 5), (false, 7), (true, 1), (false, 2)]), (Some(6.0), Some(9.0)));
         assert_eq!(of(&[(true, 5)]), (Some(5.0), Some(0.0)));
+        assert!(of(&[(true, 5)]).1.is_some_and(f32::is_sign_positive));
         // None of them is known to be the program's: all may be.
         assert_eq!(of(&[(false, 7)]), (None, None));
         assert_eq!(of(&[]), (None, None));
