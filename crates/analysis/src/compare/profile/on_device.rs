@@ -26,6 +26,7 @@ pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Familie
     let Some(order) = work(trace, main.steady.process, begin, end) else { return Vec::new() };
     let waits = Waits::of(trace);
     let activities = &trace.activities;
+    let mut idle = vec![[0.0; IdleCause::ALL.len()]; attribution.tree.nodes.len() + 1];
     let mut until = begin;
     for activity in order {
         let at = activity as usize;
@@ -35,8 +36,10 @@ pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Familie
             let counts = tally.within(until, starts) as f64 / starts.saturating_sub(until) as f64;
             if counts > 0.0 {
                 let causes = gap_causes(trace, attribution, &waits, activity, until, starts);
-                for cause in IdleCause::ALL {
-                    tally.add(Key::Idle { cause, node }, causes.time(cause) as f64 * counts);
+                // The last place is of no region.
+                let place = (node as usize).min(idle.len() - 1);
+                for (time, cause) in idle[place].iter_mut().zip(IdleCause::ALL) {
+                    *time += causes.time(cause) as f64 * counts;
                 }
             }
             until = starts;
@@ -48,6 +51,12 @@ pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Familie
         if ends > until {
             tally.spend(key, until, ends);
             until = ends;
+        }
+    }
+    for (place, times) in idle.iter().enumerate() {
+        let node = if place + 1 == idle.len() { NONE } else { place as u32 };
+        for (time, cause) in times.iter().zip(IdleCause::ALL) {
+            tally.add(Key::Idle { cause, node }, *time);
         }
     }
     // The host is not done with the last one.
